@@ -1,0 +1,1 @@
+"""Bytes in, values out: no meaning, no dialect, no files."""

@@ -1,0 +1,1 @@
+"""What the product means: topics, positions, producing and fetching, in no dialect's words."""

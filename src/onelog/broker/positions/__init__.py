@@ -1,0 +1,1 @@
+"""How far each group has read, in all dialects; state, rows, service."""

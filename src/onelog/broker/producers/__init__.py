@@ -1,0 +1,1 @@
+"""Producer ids: handed out once; state, rows, service."""

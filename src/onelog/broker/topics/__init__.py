@@ -1,0 +1,1 @@
+"""Topics: created, altered, deleted; state, rows, service."""

@@ -1,0 +1,1 @@
+"""The command onelog: one command a file."""

@@ -1,0 +1,1 @@
+"""Typed clients on the dialects' own codecs."""

@@ -1,0 +1,1 @@
+"""Flows: topics to tables, checked, exactly once, and proved."""

@@ -1,0 +1,1 @@
+"""Kafka's requests, each a call of the broker."""

@@ -1,0 +1,1 @@
+"""Kafka's messages, declared for all versions."""

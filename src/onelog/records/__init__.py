@@ -1,0 +1,1 @@
+"""What a record is: batches, their bytes, and their columns."""

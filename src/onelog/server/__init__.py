@@ -1,0 +1,1 @@
+"""Sockets: listens, tells dialects apart, moves bytes; knows no dialect."""

@@ -1,0 +1,1 @@
+"""Crash-safe files: segments, their logs, and the catalog. Plain functions; no await."""
