@@ -1,0 +1,48 @@
+"""What every dialect has: the seven names, a total error map, and docs whose tests exist."""
+
+import ast
+import importlib
+import re
+
+import pytest
+
+from onelog.errors import ErrorCode
+from onelog.protocols.registry import ENDPOINTS
+from tests.support.source_tree import ROOT, SOURCE
+
+DIALECTS = sorted(p.name for p in (SOURCE / "protocols").iterdir() if (p / "endpoint.py").exists())
+SEVEN = ("endpoint", "framing", "messages", "connection", "recordset", "errors", "handlers")
+
+
+def test_the_registry_names_every_dialect() -> None:
+    assert sorted({endpoint.name for endpoint in ENDPOINTS}) == DIALECTS
+
+
+@pytest.mark.parametrize("dialect", DIALECTS)
+def test_a_dialect_has_the_seven_names(dialect: str) -> None:
+    folder = SOURCE / "protocols" / dialect
+    missing = [n for n in SEVEN if not (folder / f"{n}.py").exists() and not (folder / n / "__init__.py").exists()]
+    assert not missing
+
+
+@pytest.mark.parametrize("dialect", DIALECTS)
+def test_the_error_map_is_total(dialect: str) -> None:
+    errors = importlib.import_module(f"onelog.protocols.{dialect}.errors")
+    assert set(errors.CODES) == set(ErrorCode)
+
+
+@pytest.mark.parametrize("dialect", DIALECTS)
+def test_every_test_that_the_dialects_page_names_exists(dialect: str) -> None:
+    text = (ROOT / "docs" / "protocols" / f"{dialect}.md").read_text(encoding="utf-8")
+    named = set(re.findall(r"(tests/[\w/]+\.py)::(\w+)", text))
+    assert named, "the page names no test"
+    missing = [f"{path}::{name}" for path, name in sorted(named) if name not in _tests_of(path)]
+    assert not missing
+
+
+def _tests_of(path: str) -> set[str]:
+    file = ROOT / path
+    if not file.exists():
+        return set()
+    tree = ast.parse(file.read_text(encoding="utf-8"))
+    return {n.name for n in ast.walk(tree) if isinstance(n, ast.FunctionDef | ast.AsyncFunctionDef)}
