@@ -1,0 +1,15 @@
+"""All figures, one after the other: `make bench`. Each is a ratio within one run."""
+
+from benchmarks import decode, requests, spark_read, start
+
+
+def main() -> None:
+    """Print what was measured; nothing is asserted of a time."""
+    requests.main()
+    start.main()
+    decode.main()
+    spark_read.main([])
+
+
+if __name__ == "__main__":
+    main()

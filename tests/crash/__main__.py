@@ -1,0 +1,21 @@
+"""All long crash runs, one after the other: `make crash`."""
+
+import sys
+
+from tests.crash import broker_kills, spark_kills, sync_order
+
+
+def main() -> int:
+    """Run each; 1 if any found something."""
+    codes = {
+        "no answer before its sync": sync_order.main([]),
+        "broker killed 50 times": broker_kills.main(["--kills", "50"]),
+        "Spark's driver killed 20 times": spark_kills.main(["--kills", "20"]),
+    }
+    for what, code in codes.items():
+        sys.stdout.write(f"{'ok' if code == 0 else 'FAILED':8} {what}\n")
+    return 1 if any(codes.values()) else 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

@@ -1,0 +1,165 @@
+"""Under strace: no answer to a write, a commit or a create leaves before its sync.
+
+One client per dialect sends one request at a time. Between two answers on its socket the
+broker has to have written to a data file and completed a sync of that same file after the
+write; then, and not earlier, may the answer go. The trace is read line by line: what the
+broker says of itself is not asked.
+"""
+
+import argparse
+import base64
+import json
+import re
+import shutil
+import socket
+import struct
+import sys
+import tempfile
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from confluent_kafka import Consumer, Producer, TopicPartition
+from confluent_kafka.admin import AdminClient, NewTopic
+
+from tests.support.served import Served
+
+_CALL = re.compile(
+    r"^(?P<pid>\d+)\s+[\d.]+ (?:(?P<name>\w+)\((?P<args>.*)|<\.\.\. (?P<resumed>\w+) resumed>(?P<rest>.*))$"
+)
+_FILE = re.compile(r"^\d+<(?P<path>[^>]*)>")
+_WRITES = ("write", "writev", "pwrite64", "pwritev", "pwritev2")
+_SENDS = (*_WRITES, "sendto", "sendmsg")
+_SYNCS = ("fsync", "fdatasync")
+
+
+@dataclass
+class Trace:
+    """What is written but not yet synced, and what was answered meanwhile."""
+
+    dirty: dict[str, int] = field(default_factory=dict)
+    syncing: dict[str, tuple[str, int]] = field(default_factory=dict)
+    findings: list[str] = field(default_factory=list)
+    syncs: int = 0
+    answers: int = 0
+    lines: int = 0
+
+
+def main(argv: list[str] | None = None) -> int:
+    """Trace a broker under two dialects; 0 when every answer came after its sync."""
+    parser = argparse.ArgumentParser(prog="python -m tests.crash.sync_order")
+    parser.add_argument("--requests", type=int, default=50)
+    args = parser.parse_args(argv)
+    if shutil.which("strace") is None:
+        print("strace is not installed (Debian: apt install strace)", file=sys.stderr)
+        return 2
+    failed = False
+    with tempfile.TemporaryDirectory(prefix="onelog-strace-") as folder:
+        for number, (name, drive) in enumerate(_DRIVERS.items()):
+            trace = _traced(Path(folder) / str(number), drive, args.requests)
+            print(
+                f"{name}: {trace.answers} answers, {trace.syncs} syncs, {len(trace.findings)} before their sync"
+            )
+            for finding in trace.findings[:10]:
+                print(f"FINDING {name}: {finding}")
+            failed |= bool(trace.findings) or trace.syncs < args.requests or trace.answers < args.requests
+    return 1 if failed else 0
+
+
+def _traced(folder: Path, drive: Callable[[Served, int], None], requests: int) -> Trace:
+    folder.mkdir()
+    output = folder / "trace"
+    calls = ",".join(("sendto,sendmsg", *_WRITES, *_SYNCS))
+    wrapper = ["strace", "-f", "-y", "-ttt", "-s", "0", "-o", str(output), "-e", f"trace={calls}"]
+    with Served(folder / "data", wrapper=wrapper) as served:
+        drive(served, requests)
+        served.stop()
+    trace = Trace()
+    for line in output.read_text(errors="replace").splitlines():
+        _follow(trace, line, data=str(folder / "data"))
+    return trace
+
+
+def _follow(trace: Trace, line: str, *, data: str) -> None:
+    """One line. A call that another thread interrupts is begun here and ended there."""
+    trace.lines += 1
+    found = _CALL.match(line)
+    if found is None:
+        return
+    pid = found["pid"]
+    if found["resumed"] is not None:
+        if found["resumed"] in _SYNCS and pid in trace.syncing:
+            _synced(trace, *trace.syncing.pop(pid), ok=found["rest"].rstrip().endswith("= 0"))
+        return
+    place = _FILE.match(found["args"])
+    path = place["path"] if place else ""
+    if found["name"] in _SYNCS:
+        seen = trace.dirty.get(path, 0)
+        if "unfinished" in found["args"]:
+            trace.syncing[pid] = (path, seen)
+        else:
+            _synced(trace, path, seen, ok=found["args"].rstrip().endswith("= 0"))
+    elif path.startswith(data) and found["name"] in _WRITES and _counts(path):
+        trace.dirty[path] = trace.dirty.get(path, 0) + 1
+    elif path.startswith(("TCP:", "socket:", "TCPv6:")) and found["name"] in _SENDS:
+        trace.answers += 1
+        late = [p for p, writes in trace.dirty.items() if writes]
+        if late:
+            trace.findings.append(f"line {trace.lines}: an answer while {late} was not synced")
+
+
+def _counts(path: str) -> bool:
+    return path.endswith((".log", "-wal"))
+
+
+def _synced(trace: Trace, path: str, seen: int, *, ok: bool) -> None:
+    """A sync covers what was written before it began, and nothing later."""
+    if ok and path in trace.dirty:
+        trace.dirty[path] -= seen
+        trace.syncs += 1
+
+
+def _kafka(served: Served, requests: int) -> None:
+    admin = AdminClient({"bootstrap.servers": served.bootstrap})
+    admin.create_topics([NewTopic("traced", 2, 1)])["traced"].result(timeout=30)
+    producer = Producer({"bootstrap.servers": served.bootstrap, "linger.ms": 0, "acks": "all"})
+    consumer = Consumer({"bootstrap.servers": served.bootstrap, "group.id": "g", "enable.auto.commit": False})
+    for number in range(requests):
+        producer.produce("traced", value=b"x" * 100, partition=number % 2)
+        assert producer.flush(30) == 0
+        consumer.commit(offsets=[TopicPartition("traced", 0, number)], asynchronous=False)
+    consumer.close()
+
+
+def _rustlog(served: Served, requests: int) -> None:
+    with socket.create_connection(("127.0.0.1", served.ports["shared"]), timeout=30) as door:
+        for message in _rustlog_messages(requests):
+            payload = json.dumps(message).encode()
+            door.sendall(struct.pack(">I", len(payload)) + payload)
+            size = struct.unpack(">I", _exactly(door, 4))[0]
+            answer = json.loads(_exactly(door, size))
+            assert answer["type"] != "Error", answer
+
+
+def _rustlog_messages(requests: int) -> Iterator[dict[str, object]]:
+    yield {"type": "CreateTopic", "topic": "traced", "partition_count": 2}
+    record = base64.b64encode(b"x" * 100).decode()
+    for number in range(requests):
+        yield {"type": "Produce", "topic": "traced", "partition": number % 2, "records": [record]}
+        yield {"type": "OffsetCommit", "group": "g", "topic": "traced", "partition": 0, "offset": number}
+
+
+def _exactly(door: socket.socket, count: int) -> bytes:
+    data = b""
+    while len(data) < count:
+        piece = door.recv(count - len(data))
+        assert piece, "the broker closed the connection"
+        data += piece
+    return data
+
+
+_DRIVERS: dict[str, Callable[[Served, int], None]] = {"kafka": _kafka, "rustlog": _rustlog}
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
