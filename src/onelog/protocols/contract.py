@@ -7,7 +7,7 @@ A Handler turns a call into words of the broker; it fixes the order before it re
 pump moves bytes between a socket and these two and decides nothing of the dialect.
 """
 
-from collections.abc import Awaitable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 from typing import TYPE_CHECKING, Any, Protocol
@@ -24,8 +24,18 @@ Buffer = bytes | bytearray | memoryview
 class ProtocolError(Exception):
     """The peer broke its protocol: where, what was found, what was expected.
 
-    The connection says farewell, if its dialect has words for it, and is closed.
+    The connection says farewell, if its dialect has words for it, and is closed. The calls
+    that came whole before the break are still owed an answer; received() hands them over here.
+    A handler raises it as well, where the dialect answers by closing (Kafka's acks = 0).
     """
+
+    def __init__(self, message: str, *, calls: "Sequence[Call]" = ()) -> None:
+        super().__init__(message)
+        self.calls = calls
+
+
+class InternalError(ProtocolError):
+    """Not the peer's fault after all: ours. Only the pump makes one, for farewell()."""
 
 
 class Claim(Enum):
@@ -57,10 +67,13 @@ class Later:
 
     A Ticket costs no task. None as its result means: nothing is sent after all.
     hold: no later call of this connection is handled before it.
+    answer: makes the message of the finished Ticket, whether it was resolved or failed; it
+    runs in the pump, behind its last line of defence, so no handler needs a task to translate.
     """
 
     awaitable: Ticket[Any] | Awaitable[Any]
     hold: bool = False
+    answer: Callable[[Ticket[Any]], Any] | None = None
 
 
 Outcome = Reply | Later | None
@@ -123,7 +136,7 @@ class Connection(Protocol):
         ...
 
     def received(self, count: int) -> list[Call]:
-        """count bytes have come. Calls may hold views into the lent buffer, which stay valid."""
+        """So many bytes have come. Calls may hold views into the lent buffer, which stay valid."""
         ...
 
     def send(self, tag: Any, message: Any) -> Sequence[Buffer]:

@@ -1,0 +1,70 @@
+"""The bounds on what peers can make the server hold, and how often it says so.
+
+Each bound has a unit in its name and a default here; docs/configuration.md lists them. What a
+frame may weigh at most is the smaller of frame_bytes_max and what its dialect allows.
+"""
+
+from dataclasses import dataclass
+
+from onelog.clock import Clock
+
+
+@dataclass(frozen=True)
+class ServerLimits:
+    """Settings of the server. A peer that reaches a bound waits, or is closed."""
+
+    connections_max: int = 10_000
+    """Connections open at once; one more is closed as it comes."""
+
+    requests_in_flight_max: int = 256
+    """Requests of one connection that were read and not answered yet; then reading stops."""
+
+    request_bytes_max: int = 64 << 20
+    """Bytes of those requests; then reading stops."""
+
+    reply_bytes_max: int = 4 << 20
+    """Bytes of answers that the peer has not taken yet; then reading stops."""
+
+    frame_bytes_max: int = 100 << 20
+    """Bytes of one request. A dialect with a smaller bound of its own keeps it."""
+
+    handshake_timeout_ms: int = 10_000
+    """How long a connection to a port with several dialects may leave open which one it speaks."""
+
+    idle_timeout_ms: int = 600_000
+    """Silence, with no request in flight, after which a connection is closed."""
+
+    closing_timeout_ms: int = 5_000
+    """How long a connection that has ended may take over its last answers."""
+
+
+class Whisper:
+    """Lets so many lines through in a window of time, and counts the rest.
+
+    A peer that errs in a loop must not fill the disk with our complaints.
+    """
+
+    def __init__(self, clock: Clock, *, lines_max: int = 10, window_s: float = 10.0) -> None:
+        self._clock = clock
+        self._lines_max = lines_max
+        self._window_s = window_s
+        self._window_end_s = clock.monotonic_s() + window_s
+        self._lines = 0
+        self._suppressed = 0
+
+    def admits(self) -> bool:
+        """Whether one more line may be said now."""
+        now_s = self._clock.monotonic_s()
+        if now_s >= self._window_end_s:
+            self._window_end_s = now_s + self._window_s
+            self._lines = 0
+        self._lines += 1
+        if self._lines > self._lines_max:
+            self._suppressed += 1
+            return False
+        return True
+
+    def take_suppressed(self) -> int:
+        """How many lines were kept back since this was last asked."""
+        suppressed, self._suppressed = self._suppressed, 0
+        return suppressed
