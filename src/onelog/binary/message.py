@@ -22,6 +22,7 @@ are made when a class and version are first asked for.
 """
 
 from collections.abc import Callable
+from functools import cached_property
 from operator import attrgetter
 from typing import Any, Generic, TypeVar, dataclass_transform
 
@@ -44,22 +45,23 @@ ELEMENTS_MAX = 1 << 20
 
 
 class MessageCodec(Generic[T]):
-    """Encode and decode functions of one class in one version."""
-
-    __slots__ = ("cls", "decode", "encode", "version")
-
-    # decode(view, pos=0) -> (object, where it ends)
-    decode: Callable[..., tuple[T, int]]
-    # encode(object) -> buffers in order, large ones as they were given
-    encode: Callable[[T], list[Buffer]]
+    """Encode and decode functions of one class in one version; each is made when it is first used."""
 
     def __init__(self, cls: type[T], version: int) -> None:
-        declaration = declaration_of(cls)
-        form = form_of(declaration, version)
         self.cls = cls
         self.version = version
-        self.decode = decoder(declaration, form)
-        self.encode = encoder(declaration, form)
+        self._declaration = declaration_of(cls)
+        self._form = form_of(self._declaration, version)
+
+    @cached_property
+    def decode(self) -> Callable[..., tuple[T, int]]:
+        """`(view, pos=0) -> (object, where it ends)`."""
+        return decoder(self._declaration, self._form)
+
+    @cached_property
+    def encode(self) -> Callable[[T], list[Buffer]]:
+        """`(object) -> buffers` in order, large ones as they were given."""
+        return encoder(self._declaration, self._form)
 
     def encode_bytes(self, value: T) -> bytes:
         """The message as one piece."""
