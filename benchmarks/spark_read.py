@@ -63,9 +63,13 @@ def main(argv: list[str] | None = None) -> None:
 
 
 def _session(jars: list[Path]) -> Any:
-    from onelog.spark.session import session
+    from onelog.spark.session import start
 
-    return session("benchmark", conf={"spark.jars": ",".join(map(str, jars)), "spark.driver.memory": "3g"})
+    return start(
+        "benchmark",
+        master="local[2]",
+        conf={"spark.jars": ",".join(map(str, jars)), "spark.driver.memory": "3g"},
+    )
 
 
 def _frame(spark: Any, source: str, bootstrap: str) -> Any:

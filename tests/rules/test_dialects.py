@@ -5,9 +5,9 @@ import importlib
 import re
 
 import pytest
+from onelog.protocols.registry import ENDPOINTS
 
 from onelog.errors import ErrorCode
-from onelog.protocols.registry import ENDPOINTS
 from tests.support.source_tree import ROOT, SOURCE
 
 DIALECTS = sorted(p.name for p in (SOURCE / "protocols").iterdir() if (p / "endpoint.py").exists())
@@ -21,7 +21,9 @@ def test_the_registry_names_every_dialect() -> None:
 @pytest.mark.parametrize("dialect", DIALECTS)
 def test_a_dialect_has_the_seven_names(dialect: str) -> None:
     folder = SOURCE / "protocols" / dialect
-    missing = [n for n in SEVEN if not (folder / f"{n}.py").exists() and not (folder / n / "__init__.py").exists()]
+    missing = [
+        n for n in SEVEN if not (folder / f"{n}.py").exists() and not (folder / n / "__init__.py").exists()
+    ]
     assert not missing
 
 

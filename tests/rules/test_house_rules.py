@@ -90,7 +90,11 @@ def test_only_the_disk_and_the_catalog_touch_files_in_storage(module: Module) ->
 
 @pytest.mark.parametrize(
     "module",
-    [m for m in MODULES if m.name != "storage/disk.py" and m.package in ("binary", "records", "broker", "protocols", "server")],
+    [
+        m
+        for m in MODULES
+        if m.name != "storage/disk.py" and m.package in ("binary", "records", "broker", "protocols", "server")
+    ],
     ids=lambda m: m.name,
 )
 def test_files_are_opened_below_only(module: Module) -> None:

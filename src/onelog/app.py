@@ -1,0 +1,158 @@
+"""Puts a broker together: disk, store, broker, listeners, console. The one module that knows all.
+
+What is started last is stopped first. A failed disk is handed to whoever runs the app, who ends
+the process: nothing that was not synced may be answered after it.
+"""
+
+import asyncio
+import logging
+from collections.abc import Mapping, Sequence
+from contextlib import AsyncExitStack
+from dataclasses import dataclass
+
+from onelog.broker.broker import Broker
+from onelog.broker.catalog import MIGRATIONS
+from onelog.broker.settings import BrokerSettings
+from onelog.clock import Clock, SystemClock
+from onelog.config import Config, ConfigError, ServeSettings
+from onelog.console.http import Console
+from onelog.errors import OnelogError
+from onelog.metrics import Metrics
+from onelog.protocols.contract import Address, Endpoint
+from onelog.protocols.registry import ENDPOINTS
+from onelog.records.kernels import COMPILED
+from onelog.server.lifecycle import STOP_TIMEOUT_S
+from onelog.server.limits import ServerLimits
+from onelog.server.listener import LOOPBACK_HOSTS, ListenerSpec, Server, bind
+from onelog.storage.disk import RealDisk
+from onelog.storage.store import Store
+
+LOG = logging.getLogger("onelog")
+SHARED = "shared"
+CONSOLE = "console"
+SHARED_PORT = 9092
+CONSOLE_PORT = 8088
+# A drain may not use up the time that the last syncs and the clean close need.
+DRAIN_TIMEOUT_S = STOP_TIMEOUT_S - 2.0
+
+
+@dataclass(frozen=True)
+class _Listen:
+    """A listener as it was asked for."""
+
+    name: str
+    hosts: Sequence[str]
+    port: int
+
+
+class App:
+    """One broker process, or one inside a program. Owned by the loop that started it."""
+
+    def __init__(self, config: Config, *, clock: Clock | None = None) -> None:
+        self._config = config
+        self._clock = clock or SystemClock()
+        self._stack = AsyncExitStack()
+        self.failed: asyncio.Future[OnelogError] = asyncio.get_running_loop().create_future()
+        self.addresses: Mapping[str, Address] = {}
+
+    async def start(self) -> Mapping[str, Address]:
+        """Open the data directory, recover, listen; where it listens, by name."""
+        try:
+            return await self._start()
+        except BaseException:
+            await self._stack.aclose()
+            raise
+
+    async def stop(self) -> None:
+        """Drain, sync, close."""
+        await self._stack.aclose()
+
+    async def _start(self) -> Mapping[str, Address]:
+        serve = self._config.section(ServeSettings)
+        listeners = _listeners(serve.listen)
+        advertised = dict(_address_pairs(serve.advertise, "advertise"))
+        metrics = Metrics()
+        LOG.info(
+            "onelog begins: data in %s, kernels %s", serve.data, "compiled" if COMPILED else "plain (slower)"
+        )
+        store = Store.open(RealDisk(), serve.data, migrations=MIGRATIONS)
+        broker = await self._opened(store, metrics)
+        server = Server(
+            open_handler=lambda endpoint, session: endpoint.handler(broker, session),
+            metrics=metrics,
+            clock=self._clock,
+            limits=self._config.section(ServerLimits),
+        )
+        specs = [_spec(listen) for listen in listeners if listen.name != CONSOLE]
+        addresses = dict(await server.start(specs, advertised=advertised))
+        self._stack.push_async_callback(server.drain, DRAIN_TIMEOUT_S)
+        for listen in listeners:
+            if listen.name == CONSOLE:
+                addresses[CONSOLE] = await self._open_console(broker, listen)
+        self.addresses = addresses
+        return addresses
+
+    async def _opened(self, store: Store, metrics: Metrics) -> Broker:
+        """The broker over the store, which it closes when it is closed."""
+        try:
+            broker = await Broker.open(
+                store=store,
+                clock=self._clock,
+                metrics=metrics,
+                settings=self._config.section(BrokerSettings),
+                on_failure=self._fail,
+            )
+        except BaseException:
+            store.close(clean=False)
+            raise
+        self._stack.push_async_callback(broker.close)
+        return broker
+
+    async def _open_console(self, broker: Broker, listen: _Listen) -> Address:
+        sockets = await bind(ListenerSpec(name=CONSOLE, endpoints=(), port=listen.port, hosts=listen.hosts))
+        console = Console(broker)
+        await console.start(sockets)
+        self._stack.push_async_callback(console.stop)
+        host, port = sockets[0].getsockname()[:2]
+        return Address(host, port)
+
+    def _fail(self, error: OnelogError) -> None:
+        LOG.error("%s", error)
+        if not self.failed.done():
+            self.failed.set_result(error)
+
+
+def _listeners(text: str) -> list[_Listen]:
+    if not text:
+        return [_Listen(SHARED, LOOPBACK_HOSTS, SHARED_PORT), _Listen(CONSOLE, LOOPBACK_HOSTS, CONSOLE_PORT)]
+    known = {SHARED, CONSOLE, *(e.listener for e in ENDPOINTS)}
+    found: dict[str, _Listen] = {}
+    for name, address in _address_pairs(text, "listen"):
+        if name not in known:
+            raise ConfigError(f"listen: there is no listener {name!r}; known are {', '.join(sorted(known))}.")
+        if name in found:
+            raise ConfigError(f"listen: {name} stands there twice; expected one address for each listener.")
+        hosts = LOOPBACK_HOSTS if address.host == "localhost" else (address.host,)
+        found[name] = _Listen(name, hosts, address.port)
+    return list(found.values())
+
+
+def _spec(listen: _Listen) -> ListenerSpec:
+    if listen.name == SHARED:
+        endpoints: tuple[Endpoint, ...] = tuple(e for e in ENDPOINTS if e.shared)
+    else:
+        endpoints = tuple(e for e in ENDPOINTS if e.listener == listen.name)
+    return ListenerSpec(name=listen.name, endpoints=endpoints, port=listen.port, hosts=listen.hosts)
+
+
+def _address_pairs(text: str, what: str) -> list[tuple[str, Address]]:
+    """NAME=HOST:PORT, separated by commas; an IPv6 host in brackets."""
+    pairs: list[tuple[str, Address]] = []
+    for item in filter(None, (part.strip() for part in text.split(","))):
+        name, equals, address = item.partition("=")
+        host, colon, port = address.rpartition(":")
+        host = host.removeprefix("[").removesuffix("]")
+        if not (equals and colon and name and host and port.isdigit() and int(port) < 65536):
+            raise ConfigError(f"{what}: {item!r}; expected NAME=HOST:PORT.")
+        pairs.append((name, Address(host, int(port))))
+    return pairs

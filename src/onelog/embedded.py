@@ -1,0 +1,94 @@
+"""A broker inside a program or a test: `with onelog.Broker(path) as broker:`.
+
+It runs in a thread with a loop of its own and serves on free ports of loopback, to clients of
+every dialect. Leaving the block drains it and closes its directory cleanly.
+"""
+
+import asyncio
+import os
+import threading
+from collections.abc import Mapping
+from types import TracebackType
+from typing import Any, Self
+
+from onelog.app import App
+from onelog.config import load
+from onelog.protocols.contract import Address
+
+ANY_PORTS = "shared=localhost:0,console=localhost:0"
+
+
+class Broker:
+    """One broker over one data directory. Settings are named as in the file: "broker.auto_create_topics"."""
+
+    def __init__(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        listen: str = ANY_PORTS,
+        settings: Mapping[str, Any] | None = None,
+    ) -> None:
+        flags = {"serve.data": os.fspath(path), "serve.listen": listen, **(settings or {})}
+        self._config = load(environ={}, flags=flags)
+        self._ready = threading.Event()
+        self._stop: asyncio.Event | None = None
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._error: BaseException | None = None
+        self._thread = threading.Thread(target=self._run, name="onelog-broker", daemon=True)
+        self.addresses: Mapping[str, Address] = {}
+
+    @property
+    def bootstrap(self) -> str:
+        """HOST:PORT of the shared listener."""
+        return self.address("shared")
+
+    def address(self, listener: str) -> str:
+        """HOST:PORT of a listener."""
+        at = self.addresses[listener]
+        return f"[{at.host}]:{at.port}" if ":" in at.host else f"{at.host}:{at.port}"
+
+    def start(self) -> Self:
+        """Return when it serves."""
+        self._thread.start()
+        self._ready.wait()
+        if self._error is not None:
+            self._thread.join()
+            raise self._error
+        return self
+
+    def stop(self) -> None:
+        """Drain and close; raises what broke it, if something did."""
+        if self._loop is not None and self._stop is not None and self._thread.is_alive():
+            self._loop.call_soon_threadsafe(self._stop.set)
+        self._thread.join()
+        if self._error is not None:
+            raise self._error
+
+    def __enter__(self) -> Self:
+        return self.start()
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.stop()
+
+    def _run(self) -> None:
+        try:
+            asyncio.run(self._serve())
+        except BaseException as error:  # it belongs to the thread that waits for us
+            self._error = error
+        finally:
+            self._ready.set()
+
+    async def _serve(self) -> None:
+        self._loop = asyncio.get_running_loop()
+        self._stop = asyncio.Event()
+        app = App(self._config)
+        self.addresses = await app.start()
+        self._ready.set()
+        stopping = asyncio.ensure_future(self._stop.wait())
+        await asyncio.wait([stopping, app.failed], return_when=asyncio.FIRST_COMPLETED)
+        stopping.cancel()
+        await app.stop()
+        if app.failed.done():
+            raise app.failed.result()
