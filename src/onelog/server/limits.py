@@ -1,41 +1,43 @@
 """The bounds on what peers can make the server hold, and how often it says so.
 
-Each bound has a unit in its name and a default here; docs/configuration.md lists them. What a
+Each bound has a unit in its name and a default here, and is a line of the settings page. What a
 frame may weigh at most is the smaller of frame_bytes_max and what its dialect allows.
 """
 
 from dataclasses import dataclass
 
 from onelog.clock import Clock
+from onelog.settings import setting
 
 
 @dataclass(frozen=True)
 class ServerLimits:
     """Settings of the server. A peer that reaches a bound waits, or is closed."""
 
-    connections_max: int = 10_000
-    """Connections open at once; one more is closed as it comes."""
-
-    requests_in_flight_max: int = 256
-    """Requests of one connection that were read and not answered yet; then reading stops."""
-
-    request_bytes_max: int = 64 << 20
-    """Bytes of those requests; then reading stops."""
-
-    reply_bytes_max: int = 4 << 20
-    """Bytes of answers that the peer has not taken yet; then reading stops."""
-
-    frame_bytes_max: int = 100 << 20
-    """Bytes of one request. A dialect with a smaller bound of its own keeps it."""
-
-    handshake_timeout_ms: int = 10_000
-    """How long a connection to a port with several dialects may leave open which one it speaks."""
-
-    idle_timeout_ms: int = 600_000
-    """Silence, with no request in flight, after which a connection is closed."""
-
-    closing_timeout_ms: int = 5_000
-    """How long a connection that has ended may take over its last answers."""
+    connections_max: int = setting(10_000, help="Connections open at once; one more is closed as it comes.")
+    requests_in_flight_max: int = setting(
+        256, help="Requests of one connection that were read and not answered yet; then reading stops."
+    )
+    request_bytes_max: int = setting(
+        64 << 20, help="Bytes of those requests; then reading stops.", unit="bytes"
+    )
+    reply_bytes_max: int = setting(
+        4 << 20,
+        help="Answers that the peer of a connection has not taken yet; then reading stops.",
+        unit="bytes",
+    )
+    frame_bytes_max: int = setting(
+        100 << 20, help="The largest request, in dialects that do not have a smaller bound.", unit="bytes"
+    )
+    handshake_timeout_ms: int = setting(
+        10_000, help="How long a peer of a shared port may leave open which dialect it speaks.", unit="ms"
+    )
+    idle_timeout_ms: int = setting(
+        600_000, help="Silence, with no request in flight, after which a connection is closed.", unit="ms"
+    )
+    closing_timeout_ms: int = setting(
+        5_000, help="How long a connection that has ended may take over its last answers.", unit="ms"
+    )
 
 
 class Whisper:
