@@ -164,6 +164,10 @@ class Field:
 
 NO_UUID = UUID(int=0)
 
+# Of a records32 field: a memoryview or None when decoded; to encode it, one buffer, several in
+# a list, or None.
+Records = Any
+
 
 class Versions(TypedDict, total=False):
     """The options of every kind; see Field."""

@@ -1,0 +1,118 @@
+"""Which requests of Kafka exist for us, in which versions, and with which headers."""
+
+from typing import Any, NamedTuple
+
+from onelog.binary.layout import declaration_of
+from onelog.protocols.kafka.messages.admin import ApiVersionsRequest, ApiVersionsResponse
+from onelog.protocols.kafka.messages.fetch import (
+    FetchRequest,
+    FetchResponse,
+    ListOffsetsRequest,
+    ListOffsetsResponse,
+)
+from onelog.protocols.kafka.messages.groups import (
+    FindCoordinatorRequest,
+    FindCoordinatorResponse,
+    OffsetCommitRequest,
+    OffsetCommitResponse,
+    OffsetFetchRequest,
+    OffsetFetchResponse,
+)
+from onelog.protocols.kafka.messages.produce import ProduceRequest, ProduceResponse
+from onelog.protocols.kafka.messages.topics import (
+    CreatePartitionsRequest,
+    CreatePartitionsResponse,
+    CreateTopicsRequest,
+    CreateTopicsResponse,
+    DeleteTopicsRequest,
+    DeleteTopicsResponse,
+    DescribeConfigsRequest,
+    DescribeConfigsResponse,
+    IncrementalAlterConfigsRequest,
+    IncrementalAlterConfigsResponse,
+    MetadataRequest,
+    MetadataResponse,
+)
+from onelog.protocols.kafka.messages.transactions import InitProducerIdRequest, InitProducerIdResponse
+
+PRODUCE = 0
+FETCH = 1
+LIST_OFFSETS = 2
+METADATA = 3
+OFFSET_COMMIT = 8
+OFFSET_FETCH = 9
+FIND_COORDINATOR = 10
+API_VERSIONS = 18
+CREATE_TOPICS = 19
+DELETE_TOPICS = 20
+INIT_PRODUCER_ID = 22
+DESCRIBE_CONFIGS = 32
+CREATE_PARTITIONS = 37
+INCREMENTAL_ALTER_CONFIGS = 44
+
+
+class Api(NamedTuple):
+    """One kind of request: its messages, and the versions that we serve and advertise."""
+
+    key: int
+    name: str
+    request: type[Any]
+    response: type[Any]
+    advertised_min: int
+    served_min: int
+    version_max: int
+
+    def serves(self, version: int) -> bool:
+        """Whether a request in this version is answered."""
+        return self.served_min <= version <= self.version_max
+
+    def is_flexible(self, version: int) -> bool:
+        """Whether this version has compact lengths and tagged fields, its header too."""
+        flexible = declaration_of(self.request).flexible
+        return flexible is not None and version >= flexible
+
+    def request_header(self, version: int) -> int:
+        """The version of the header before a request."""
+        return 2 if self.is_flexible(version) else 1
+
+    def response_header(self, version: int) -> int:
+        """The version of the header before a response.
+
+        ApiVersions is answered with the oldest: who asks does not know yet what we speak.
+        """
+        return 1 if self.is_flexible(version) and self.key != API_VERSIONS else 0
+
+
+# librdkafka sends gzip, snappy and lz4 uncompressed to a broker that does not advertise
+# Produce from version 0 on. Kafka says 0 as well, and serves from 3 on.
+_PRODUCE_ADVERTISED_MIN = 0
+
+APIS: dict[int, Api] = {
+    api.key: api
+    for api in (
+        Api(PRODUCE, "Produce", ProduceRequest, ProduceResponse, _PRODUCE_ADVERTISED_MIN, 3, 13),
+        Api(FETCH, "Fetch", FetchRequest, FetchResponse, 4, 4, 18),
+        Api(LIST_OFFSETS, "ListOffsets", ListOffsetsRequest, ListOffsetsResponse, 1, 1, 11),
+        Api(METADATA, "Metadata", MetadataRequest, MetadataResponse, 0, 0, 13),
+        Api(OFFSET_COMMIT, "OffsetCommit", OffsetCommitRequest, OffsetCommitResponse, 2, 2, 10),
+        Api(OFFSET_FETCH, "OffsetFetch", OffsetFetchRequest, OffsetFetchResponse, 1, 1, 10),
+        Api(FIND_COORDINATOR, "FindCoordinator", FindCoordinatorRequest, FindCoordinatorResponse, 0, 0, 6),
+        Api(API_VERSIONS, "ApiVersions", ApiVersionsRequest, ApiVersionsResponse, 0, 0, 4),
+        Api(CREATE_TOPICS, "CreateTopics", CreateTopicsRequest, CreateTopicsResponse, 2, 2, 7),
+        Api(DELETE_TOPICS, "DeleteTopics", DeleteTopicsRequest, DeleteTopicsResponse, 1, 1, 6),
+        Api(INIT_PRODUCER_ID, "InitProducerId", InitProducerIdRequest, InitProducerIdResponse, 0, 0, 5),
+        Api(DESCRIBE_CONFIGS, "DescribeConfigs", DescribeConfigsRequest, DescribeConfigsResponse, 1, 1, 4),
+        Api(
+            CREATE_PARTITIONS, "CreatePartitions", CreatePartitionsRequest, CreatePartitionsResponse, 0, 0, 3
+        ),
+        Api(
+            INCREMENTAL_ALTER_CONFIGS,
+            "IncrementalAlterConfigs",
+            IncrementalAlterConfigsRequest,
+            IncrementalAlterConfigsResponse,
+            0,
+            0,
+            1,
+        ),
+    )
+}
