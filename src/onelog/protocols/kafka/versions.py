@@ -59,12 +59,12 @@ class Api(NamedTuple):
     request: type[Any]
     response: type[Any]
     advertised_min: int
-    served_min: int
+    version_min: int
     version_max: int
 
     def serves(self, version: int) -> bool:
         """Whether a request in this version is answered."""
-        return self.served_min <= version <= self.version_max
+        return self.version_min <= version <= self.version_max
 
     def is_flexible(self, version: int) -> bool:
         """Whether this version has compact lengths and tagged fields, its header too."""
