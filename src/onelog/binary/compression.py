@@ -12,7 +12,6 @@ as one raw block or in the framing of Java's xerial library, and is written in t
 Nothing here is shared between threads.
 """
 
-import threading
 import zlib
 from collections.abc import Callable, Iterator
 from enum import Enum
@@ -211,16 +210,6 @@ _ZSTD_UNKNOWN = (1 << 64) - 1
 _RAW, _RUN, _COMPRESSED = 0, 1, 2
 
 
-class _PerThread(threading.local):
-    """Decompressing a small batch would cost less than making what does it."""
-
-    def __init__(self) -> None:
-        self.zstd = zstandard.ZstdDecompressor()
-
-
-_PER_THREAD = _PerThread()
-
-
 def _zstd_decompress(data: memoryview, bytes_max: int) -> bytes:
     frames = []
     left = bytes_max
@@ -246,7 +235,7 @@ def _zstd_one(frame: memoryview, room: int, left: int) -> bytes:
         raise _too_large(Codec.ZSTD, claimed, left)
     try:
         # 0 would mean: any size. A frame that may not hold a byte may hold none.
-        whole = _PER_THREAD.zstd.decompress(frame, max_output_size=max(room, 1))
+        whole = zstandard.ZstdDecompressor().decompress(frame, max_output_size=max(room, 1))
     except zstandard.ZstdError as error:
         if claimed == _ZSTD_UNKNOWN and room == left:
             raise _too_large(Codec.ZSTD, left + 1, left) from None
