@@ -1,0 +1,324 @@
+"""One partition's log: segments on disk, a tail in memory, and the marks between them.
+
+    start ... settled = durable = written ... appended
+    |  segment files, synced          |  tail     |
+
+An append fixes the order and puts the batches into the tail, from where they are written
+(writing.py) by whoever asked for the job. Reads go across both. All calls are made from the
+loop's thread, but WriteJob.run and RemovalJob.run, which make system calls only. Who may
+see what, and when to write, is decided above; so is what the settings are.
+"""
+
+from bisect import bisect_right
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+from uuid import UUID
+
+from onelog.errors import OffsetOutOfRange, PartitionClosed
+from onelog.records.batch import Batch
+from onelog.storage import lookup
+from onelog.storage.disk import Buffer
+from onelog.storage.handles import Handles
+from onelog.storage.home import Home
+from onelog.storage.lookup import Found
+from onelog.storage.producers import Producers, append_time_ms
+from onelog.storage.refusal import LogRefused
+from onelog.storage.removal import RemovalJob, SegmentRemoval
+from onelog.storage.segment import Segment, SegmentInfo
+from onelog.storage.writing import LogSettings, Plan, WriteJob, index_files, publish, write_files
+
+__all__ = [
+    "Appended",
+    "Found",
+    "LogSettings",
+    "Marks",
+    "PartitionLog",
+    "RemovalJob",
+    "Repeated",
+    "SegmentInfo",
+    "WriteJob",
+]
+
+
+class Marks(NamedTuple):
+    """How far a log is what. Each is an offset, exclusive but for start."""
+
+    start: int
+    settled: int
+    stable: int
+    durable: int
+    written: int
+    appended: int
+
+    def check(self) -> "Marks":
+        """Themselves, in their order."""
+        assert 0 <= self.start <= self.durable
+        assert self.settled <= self.durable <= self.written <= self.appended
+        assert self.stable <= self.durable
+        return self
+
+
+@dataclass(frozen=True, slots=True)
+class Appended:
+    """Batches that have their offsets; buffers are their bytes as they will stand in the log."""
+
+    base: int
+    next: int
+    timestamp_ms: int
+    buffers: list[Buffer]
+
+
+@dataclass(frozen=True, slots=True)
+class Repeated:
+    """Batches that were in the log already, at these offsets; true once that part is durable."""
+
+    base: int
+    next: int
+    timestamp_ms: int
+
+
+class PartitionLog:
+    """The log of one partition. Owned by the loop's thread."""
+
+    def __init__(
+        self,
+        home: Home,
+        handles: Handles,
+        *,
+        settings: LogSettings,
+        segments: list[Segment],
+        producers: Producers,
+        start: int,
+        bytes_cut: int = 0,
+        has_home: bool = False,
+    ) -> None:
+        self.home = home
+        self.settings = settings
+        self.bytes_cut = bytes_cut
+        self.producers = producers
+        self._handles = handles
+        self._segments = segments
+        self._tail: list[Batch] = []
+        self._tail_ms: list[int] = []
+        self._has_home = has_home
+        self._job: WriteJob | None = None
+        self._rolls_at_ms: int | None = None
+        self._refusal: str | None = None
+        end = segments[-1].offset_end if segments else start
+        self.marks = Marks(start, end, end, end, end, end).check()
+
+    @property
+    def name(self) -> str:
+        """The log as people call it: "orders/3"."""
+        return self.home.name
+
+    @property
+    def topic_id(self) -> UUID:
+        """The topic it belongs to, whatever that is called."""
+        return self.home.topic_id
+
+    @property
+    def partition(self) -> int:
+        """Its number."""
+        return self.home.partition
+
+    @property
+    def size_bytes(self) -> int:
+        """What it holds, on disk and in memory."""
+        return sum(s.size for s in self._segments) + self.tail_bytes
+
+    @property
+    def tail_bytes(self) -> int:
+        """What of it is in memory only."""
+        return sum(b.size for b in self._tail)
+
+    def segments(self) -> list[SegmentInfo]:
+        """What is there, oldest first; none before the first write."""
+        return [s.info for s in self._segments]
+
+    def append(self, batches: Sequence[Batch], *, leader_epoch: int, now_ms: int) -> Appended | Repeated:
+        """These batches come next, in this order. Numbered ones that are there already do not."""
+        seen = self.producers.check(batches)
+        if all(seen):
+            first, last = seen[0], seen[-1]
+            assert first is not None
+            assert last is not None
+            return Repeated(first.base, last.next, first.timestamp_ms)
+        base = following = self.marks.appended
+        buffers: list[Buffer] = []
+        timestamp_ms = -1
+        for batch, is_there in zip(batches, seen, strict=True):
+            if is_there:
+                continue
+            placed = batch.renumbered(base_offset=following, leader_epoch=leader_epoch)
+            self.producers.note(placed, base=following, heard_ms=now_ms)
+            self._tail.append(placed)
+            self._tail_ms.append(now_ms)
+            buffers.append(placed.data)
+            following = placed.offset_end
+            timestamp_ms = append_time_ms(placed)
+        start, settled, stable, durable, written, _ = self.marks
+        self.marks = Marks(start, settled, stable, durable, written, following).check()
+        return Appended(base, following, timestamp_ms, buffers)
+
+    def ask_to_roll(self, now_ms: int) -> None:
+        """Begin a new segment in the next job, even if nothing is there to write."""
+        if self._segments and self._segments[-1].size:
+            self._rolls_at_ms = now_ms
+
+    def begin_write(self) -> WriteJob | None:
+        """What a worker is to do so that the tail becomes durable; None when there is nothing.
+
+        One job at a time: the next one is planned when this one has been given to end_write.
+        """
+        assert self._job is None
+        if not self._tail and self._rolls_at_ms is None:
+            return None
+        plan = Plan(
+            self._handles,
+            self.home,
+            active=self._segments[-1] if self._segments else None,
+            producers=self.producers,
+            settings=self.settings,
+        )
+        if self._rolls_at_ms is not None:
+            plan.roll(self.marks.written, now_ms=self._rolls_at_ms)
+            self._rolls_at_ms = None
+        for batch, now_ms in zip(self._tail, self._tail_ms, strict=True):
+            plan.add(batch, now_ms=now_ms)
+        self._job = plan.job(batch_count=len(self._tail), makes_home=not self._has_home)
+        return self._job
+
+    def end_write(self, job: WriteJob) -> None:
+        """The job's run() has returned: what it wrote is durable, and is read from the files now."""
+        assert job is self._job
+        self._job = None
+        self._has_home = True
+        self._segments.extend(publish(self._handles, job.pieces))
+        del self._tail[: job.batch_count]
+        del self._tail_ms[: job.batch_count]
+        end = job.offset_end
+        self.marks = Marks(self.marks.start, end, end, end, end, self.marks.appended).check()
+
+    def read(self, offset: int, *, bytes_max: int, offset_max: int) -> list[Batch]:
+        """Whole batches, the first being the one that holds `offset`, none reaching beyond offset_max.
+
+        No more than bytes_max in all, but for the first one, so that readers get on.
+        """
+        self._check_readable(offset)
+        found: list[Batch] = []
+        try:
+            left = bytes_max
+            if offset < self.marks.settled:
+                for segment in self._segments_from(offset):
+                    part = segment.read(offset, bytes_max=left, offset_max=offset_max, at_least_one=not found)
+                    found += part
+                    if not part or part[-1].offset_end != segment.offset_end:
+                        return found
+                    offset = segment.offset_end
+                    left = bytes_max - sum(b.size for b in found)
+        except LogRefused as refusal:
+            raise self._closed(str(refusal)) from refusal
+        return found + self._read_tail(offset, bytes_max=left, offset_max=offset_max, at_least_one=not found)
+
+    def find_time(self, timestamp_ms: int, *, offset_max: int) -> Found | None:
+        """The first record below offset_max that is this old or newer."""
+        start = self.marks.start
+        try:
+            for segment in self._segments_from(start):
+                if segment.max_timestamp_ms < timestamp_ms:
+                    continue
+                batches = segment.from_time(timestamp_ms)
+                if found := lookup.first_at_or_after(
+                    batches, timestamp_ms, start=start, offset_max=offset_max
+                ):
+                    return found
+        except LogRefused as refusal:
+            raise self._closed(str(refusal)) from refusal
+        return lookup.first_at_or_after(self._tail, timestamp_ms, start=start, offset_max=offset_max)
+
+    def find_max_timestamp(self, *, offset_max: int) -> Found | None:
+        """The newest record below offset_max by its own time; the first of them."""
+        try:
+            return lookup.newest(self._promising(), start=self.marks.start, offset_max=offset_max)
+        except LogRefused as refusal:
+            raise self._closed(str(refusal)) from refusal
+
+    def raise_start(self, offset: int) -> None:
+        """Nothing below this offset is read any more. The catalog knows that already."""
+        assert offset >= self.marks.start
+        self.marks = self.marks._replace(start=offset).check()
+
+    def removable(self) -> list[SegmentInfo]:
+        """Sealed segments of which nothing is read any more."""
+        return [s.info for s in self._leaving()]
+
+    def remove_segments(self) -> RemovalJob:
+        """Let go of what is removable; the job unlinks the files, in a worker's thread."""
+        leaving = self._leaving()
+        del self._segments[: len(leaving)]
+        for segment in leaving:
+            self._handles.forget(segment.path)
+        return SegmentRemoval(self.home.disk, self.home.path, [s.base_offset for s in leaving])
+
+    def aborted(self, first: int, end: int) -> list[tuple[int, int]]:
+        """(producer id, first offset) of transactions in this range that were aborted. None yet."""
+        assert first <= end
+        return []
+
+    def close(self) -> None:
+        """Let go of the files. Leaves the active segment's index behind, if nothing is pending."""
+        if self._segments and not self._tail and self._job is None and self._refusal is None:
+            write_files(self.home.disk, index_files(self._segments[-1]))
+        self._handles.forget(self.home.path)
+
+    def _leaving(self) -> list[Segment]:
+        leaving: list[Segment] = []
+        for segment in self._segments[:-1]:
+            if segment.offset_end > self.marks.start:
+                break
+            leaving.append(segment)
+        return leaving
+
+    def _segments_from(self, offset: int) -> Iterator[Segment]:
+        first = bisect_right(self._segments, offset, key=lambda s: s.base_offset) - 1
+        yield from self._segments[max(first, 0) :]
+
+    def _read_tail(self, offset: int, *, bytes_max: int, offset_max: int, at_least_one: bool) -> list[Batch]:
+        found: list[Batch] = []
+        first = bisect_right(self._tail, offset, key=lambda b: b.base_offset) - 1
+        for batch in self._tail[max(first, 0) :]:
+            fits = batch.size <= bytes_max or (at_least_one and not found)
+            if not fits or batch.offset_end > offset_max:
+                break
+            found.append(batch)
+            bytes_max -= batch.size
+        return found
+
+    def _promising(self) -> Iterator[Batch]:
+        """The batches among which the newest record is: of the segments, those that may hold it."""
+        start = self.marks.start
+        whole = [s for s in self._segments if s.base_offset >= start]
+        best = max((s.max_timestamp_ms for s in whole), default=-1)
+        for segment in self._segments:
+            if segment.offset_end <= start or segment.max_timestamp_ms < best:
+                continue
+            yield from (batch for _, batch in segment.batches())
+        yield from self._tail
+
+    def _check_readable(self, offset: int) -> None:
+        if self._refusal is not None:
+            raise self._closed(self._refusal)
+        if not self.marks.start <= offset <= self.marks.appended:
+            raise OffsetOutOfRange(
+                topic=self.home.topic,
+                partition=self.home.partition,
+                offset=offset,
+                start=self.marks.start,
+                end=self.marks.durable,
+            )
+
+    def _closed(self, reason: str) -> PartitionClosed:
+        self._refusal = reason
+        return PartitionClosed(topic=self.home.topic, partition=self.home.partition, reason=reason)

@@ -1,0 +1,46 @@
+"""Which record was the first at or after some time, and which is the newest.
+
+The batches' headers lead to the batch; only that one is decoded. What a header claims and
+its records do not hold is passed over.
+"""
+
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from onelog.records.batch import Batch
+
+
+class Found(NamedTuple):
+    """A record's place and time."""
+
+    offset: int
+    timestamp_ms: int
+
+
+def first_at_or_after(
+    batches: Iterable[Batch], timestamp_ms: int, *, start: int, offset_max: int
+) -> Found | None:
+    """The first record from start to offset_max (exclusive) that is this old or newer."""
+    for batch in batches:
+        if batch.base_offset >= offset_max:
+            return None
+        if batch.offset_end <= start or batch.max_timestamp_ms < timestamp_ms:
+            continue
+        for offset, record in batch.numbered():
+            if start <= offset < offset_max and record.timestamp_ms >= timestamp_ms:
+                return Found(offset, record.timestamp_ms)
+    return None
+
+
+def newest(batches: Iterable[Batch], *, start: int, offset_max: int) -> Found | None:
+    """The record from start to offset_max (exclusive) with the greatest time, the first of them."""
+    best: Found | None = None
+    for batch in batches:
+        if batch.base_offset >= offset_max:
+            break
+        if batch.offset_end <= start or (best and batch.max_timestamp_ms <= best.timestamp_ms):
+            continue
+        for offset, record in batch.numbered():
+            if start <= offset < offset_max and (not best or record.timestamp_ms > best.timestamp_ms):
+                best = Found(offset, record.timestamp_ms)
+    return best

@@ -1,0 +1,147 @@
+"""What is known of the producers that number their batches: the last five of each.
+
+Derived from the batches of the log and nothing else, so it cannot disagree with them. A
+batch that comes a second time is recognised and answered as the first time; one that
+leaves a gap, or comes from a producer that was replaced, is refused.
+"""
+
+from collections import deque
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from onelog.errors import OutOfOrderSequence, StaleProducerEpoch
+from onelog.records.batch import Batch
+from onelog.records.record import TimestampType
+
+# Clients send up to five batches without waiting.
+BATCHES_KEPT = 5
+EXPIRY_MS = 86_400_000
+_SEQUENCES = 1 << 31
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """A batch that is in the log: its sequences, its offsets, its time."""
+
+    first_sequence: int
+    last_sequence: int
+    base: int
+    next: int
+    timestamp_ms: int
+
+
+class Producer:
+    """One producer's epoch and its last batches."""
+
+    __slots__ = ("epoch", "heard_ms", "seen")
+
+    def __init__(self, epoch: int, heard_ms: int, seen: Iterable[Seen] = ()) -> None:
+        self.epoch = epoch
+        self.heard_ms = heard_ms
+        self.seen: deque[Seen] = deque(seen, maxlen=BATCHES_KEPT)
+
+    def repeated(self, batch: Batch) -> Seen | None:
+        """The batch in the log that this one is again."""
+        if batch.producer_epoch == self.epoch:
+            for seen in self.seen:
+                if (seen.first_sequence, seen.last_sequence) == (batch.base_sequence, batch.last_sequence):
+                    return seen
+        return None
+
+    def check(self, batch: Batch) -> None:
+        """Whether this batch may come next."""
+        if batch.producer_epoch < self.epoch:
+            raise StaleProducerEpoch(batch.producer_id, batch.producer_epoch, self.epoch)
+        expected = 0
+        if batch.producer_epoch == self.epoch and self.seen:
+            expected = (self.seen[-1].last_sequence + 1) % _SEQUENCES
+        if batch.base_sequence != expected:
+            raise OutOfOrderSequence(batch.producer_id, batch.base_sequence, expected)
+
+    def note(self, batch: Batch, *, base: int, heard_ms: int) -> None:
+        """The batch is in the log, from offset base on."""
+        if batch.producer_epoch != self.epoch:
+            self.epoch = batch.producer_epoch
+            self.seen.clear()
+        self.heard_ms = max(self.heard_ms, heard_ms)
+        self.seen.append(
+            Seen(
+                first_sequence=batch.base_sequence,
+                last_sequence=batch.last_sequence,
+                base=base,
+                next=base + batch.last_offset_delta + 1,
+                timestamp_ms=append_time_ms(batch),
+            )
+        )
+
+
+class Producers:
+    """The producers of one log, by id."""
+
+    __slots__ = ("_by_id",)
+
+    def __init__(self) -> None:
+        self._by_id: dict[int, Producer] = {}
+
+    def __len__(self) -> int:
+        return len(self._by_id)
+
+    def get(self, producer_id: int) -> Producer | None:
+        """What is known of one."""
+        return self._by_id.get(producer_id)
+
+    def check(self, batches: Iterable[Batch]) -> list[Seen | None]:
+        """For each batch, what it repeats, or None when it is new. Changes nothing.
+
+        Raises OutOfOrderSequence or StaleProducerEpoch when one of them may not come.
+        """
+        ahead: dict[int, Producer] = {}
+        verdicts: list[Seen | None] = []
+        for batch in batches:
+            if not is_numbered(batch):
+                verdicts.append(None)
+                continue
+            known = ahead.get(batch.producer_id) or self._by_id.get(batch.producer_id)
+            repeated = known.repeated(batch) if known else None
+            verdicts.append(repeated)
+            if repeated:
+                continue
+            if known:
+                known.check(batch)
+            # The next one in the same breath is judged as if this one were there already.
+            after = Producer(batch.producer_epoch, 0, known.seen if known else ())
+            after.note(batch, base=0, heard_ms=0)
+            ahead[batch.producer_id] = after
+        return verdicts
+
+    def note(self, batch: Batch, *, base: int, heard_ms: int) -> None:
+        """The batch is in the log, from offset base on."""
+        if not is_numbered(batch):
+            return
+        known = self._by_id.get(batch.producer_id)
+        if known is None:
+            known = self._by_id[batch.producer_id] = Producer(batch.producer_epoch, heard_ms)
+        known.note(batch, base=base, heard_ms=heard_ms)
+
+    def put(self, producer_id: int, producer: Producer) -> None:
+        """What a snapshot knows of one."""
+        self._by_id[producer_id] = producer
+
+    def items(self) -> Iterable[tuple[int, Producer]]:
+        """All of them, by id."""
+        return self._by_id.items()
+
+    def expire(self, now_ms: int, *, expiry_ms: int = EXPIRY_MS) -> None:
+        """Forget those not heard of for long."""
+        for producer_id in [i for i, p in self._by_id.items() if now_ms - p.heard_ms >= expiry_ms]:
+            del self._by_id[producer_id]
+
+
+def is_numbered(batch: Batch) -> bool:
+    """Whether the batch's producer counts its batches. Control batches have no numbers."""
+    return batch.producer_id >= 0 and batch.base_sequence >= 0 and not batch.is_control
+
+
+def append_time_ms(batch: Batch) -> int:
+    """When the batch was appended, if that is its kind of time; else -1."""
+    return batch.max_timestamp_ms if batch.timestamp_type is TimestampType.LOG_APPEND_TIME else -1

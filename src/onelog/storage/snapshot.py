@@ -1,0 +1,67 @@
+"""What is known of the producers at the beginning of a segment, so that a start reads less.
+
+A file that can be dropped at any moment: it only says again what the batches before it say.
+Its form is Kafka's, which keeps the last batch of each producer:
+
+    version i16 = 1 | CRC-32C of what follows u32 | count i32 | count times:
+        producer id i64 | epoch i16 | last sequence i32 | last offset i64 | offset delta i32
+        | timestamp i64 | coordinator epoch i32 = -1 | open transaction i64 = -1
+"""
+
+import struct
+
+from onelog.binary.crc import crc32c
+from onelog.storage import layout
+from onelog.storage.disk import Disk
+from onelog.storage.producers import Producer, Producers, Seen
+
+_FRONT = struct.Struct(">hI")
+_COUNT = struct.Struct(">i")
+_ENTRY = struct.Struct(">qhiqiqiq")
+_VERSION = 1
+_SEQUENCES = 1 << 31
+
+
+def encoded(producers: Producers, *, below: int) -> bytes:
+    """The producers as they were when the log ended at this offset.
+
+    One whose last five batches all stand behind it is left out: they will be found there.
+    """
+    entries: list[bytes] = []
+    for producer_id, producer in producers.items():
+        last = next((seen for seen in reversed(producer.seen) if seen.next <= below), None)
+        if last is not None:
+            count = last.next - last.base
+            place = (last.next - 1, count - 1, producer.heard_ms)
+            entries.append(_ENTRY.pack(producer_id, producer.epoch, last.last_sequence, *place, -1, -1))
+    body = _COUNT.pack(len(entries)) + b"".join(entries)
+    return _FRONT.pack(_VERSION, crc32c(body)) + body
+
+
+def decoded(data: bytes) -> Producers | None:
+    """What a snapshot says; None when it is torn, or another form."""
+    if len(data) < _FRONT.size + _COUNT.size:
+        return None
+    version, crc = _FRONT.unpack_from(data)
+    body = memoryview(data)[_FRONT.size :]
+    entries = body[_COUNT.size :]
+    if version != _VERSION or crc32c(body) != crc or len(entries) % _ENTRY.size:
+        return None
+    producers = Producers()
+    for producer_id, epoch, last_sequence, last_offset, delta, heard_ms, _, _ in _ENTRY.iter_unpack(entries):
+        first = (last_sequence - delta) % _SEQUENCES
+        seen = Seen(first, last_sequence, last_offset - delta, last_offset + 1, -1)
+        producers.put(producer_id, Producer(epoch, heard_ms, [seen]))
+    return producers
+
+
+def load(disk: Disk, directory: str, base_offset: int) -> Producers | None:
+    """The snapshot that belongs to this offset, if there is a sound one."""
+    path = layout.join(directory, layout.segment_file(base_offset, layout.SNAPSHOT_SUFFIX))
+    if not disk.exists(path):
+        return None
+    file = disk.open(path)
+    try:
+        return decoded(file.pread(0, file.size()))
+    finally:
+        file.close()

@@ -1,0 +1,214 @@
+"""The data directory: one process has it, one format is in it, logs are opened and removed.
+
+    lock -> format -> clean mark read and taken away -> catalog -> sort_out() -> open_log() ...
+
+Knows no topics but those it is told: the catalog's rows are read above. open_log and the
+removal jobs may run in any thread, but one at a time, in the order of what they are about:
+a removed topic's directory is out of the way before its successor's is made.
+"""
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from uuid import UUID
+
+from onelog.errors import PartitionClosed
+from onelog.storage import layout
+from onelog.storage.catalog import CatalogFile
+from onelog.storage.disk import Disk, Held
+from onelog.storage.handles import Handles
+from onelog.storage.home import Home, topic_id_of
+from onelog.storage.layout import LogDir, Role
+from onelog.storage.log import LogSettings, PartitionLog
+from onelog.storage.recovery import recover
+from onelog.storage.refusal import LogRefused, StoreRefused
+from onelog.storage.removal import LogRemoval, RemovalJob, move_away, remove_tree
+
+OpenCatalog = Callable[[str, Sequence[tuple[str, ...]]], CatalogFile]
+
+
+@dataclass
+class SortedOut:
+    """What was found in the directory that is not in use."""
+
+    strays: list[str] = field(default_factory=list)
+    removed: list[str] = field(default_factory=list)
+
+
+class Store:
+    """One open data directory."""
+
+    def __init__(self, disk: Disk, path: str, *, lock: Held, catalog: CatalogFile, was_clean: bool) -> None:
+        self.disk = disk
+        self.path = path
+        self.catalog = catalog
+        self.was_clean = was_clean
+        self._lock = lock
+        self._handles = Handles(disk)
+        self._removed: set[UUID] = set()
+
+    @classmethod
+    def open(
+        cls,
+        disk: Disk,
+        path: str,
+        *,
+        migrations: Sequence[tuple[str, ...]],
+        open_catalog: OpenCatalog = CatalogFile.open,
+    ) -> "Store":
+        """Take the directory, or make it. StoreRefused when it is not ours to take."""
+        disk.make_dir(path)
+        lock = disk.lock(layout.join(path, layout.LOCK))
+        try:
+            was_clean = _take_over(disk, path)
+            catalog_path = layout.join(path, layout.CATALOG)
+            if not was_clean:
+                _write_again(disk, [catalog_path, catalog_path + "-wal"])
+            catalog = open_catalog(catalog_path, migrations)
+            # The catalog's own name, and that of the write-ahead log.
+            disk.sync_dir(path)
+        except BaseException:
+            lock.release()
+            raise
+        return cls(disk, path, lock=lock, catalog=catalog, was_clean=was_clean)
+
+    def sort_out(self, alive: Mapping[str, tuple[UUID, int]], removed: Collection[UUID]) -> SortedOut:
+        """Before serving: take away what belongs to removed ids, set aside what belongs to nobody.
+
+        alive: id and partition count by topic name. Once this returns, `removed` may be
+        forgotten: no directory of theirs is left.
+        """
+        self._removed.update(removed)
+        found = SortedOut()
+        for name in self.disk.names(self.path):
+            path = layout.join(self.path, name)
+            if not self.disk.is_dir(path):
+                continue
+            meaning = layout.log_dir(name)
+            if meaning is None or meaning.role in (Role.STRAY, Role.FUTURE):
+                found.strays.append(path)
+            elif meaning.role is Role.DELETE:
+                remove_tree(self.disk, path)
+                found.removed.append(path)
+            else:
+                self._judge(path, meaning, alive, found)
+        return found
+
+    def open_log(
+        self, topic: str, topic_id: UUID, partition: int, *, settings: LogSettings, start: int
+    ) -> PartitionLog:
+        """The log of a partition, as it stands on disk. PartitionClosed when it cannot be served.
+
+        A new one has no directory before its first write.
+        """
+        home = Home(self.disk, self.path, topic=topic, partition=partition, topic_id=topic_id)
+        self._judge(home.path, LogDir(topic, partition), {topic: (topic_id, partition + 1)}, SortedOut())
+        try:
+            found = recover(home, self._handles, settings=settings, start=start, was_clean=self.was_clean)
+        except LogRefused as refusal:
+            raise PartitionClosed(topic=topic, partition=partition, reason=str(refusal)) from refusal
+        return PartitionLog(
+            home,
+            self._handles,
+            settings=settings,
+            segments=found.segments,
+            producers=found.producers,
+            start=start,
+            bytes_cut=found.bytes_cut,
+            has_home=found.has_home,
+        )
+
+    def remove_log(self, topic: str, topic_id: UUID, partition: int) -> RemovalJob:
+        """The files of a partition whose topic is durably deleted, whose log is closed."""
+        self._removed.add(topic_id)
+        return LogRemoval(Home(self.disk, self.path, topic=topic, partition=partition, topic_id=topic_id))
+
+    def close(self, *, clean: bool = True) -> None:
+        """Let go. Clean: all logs are closed, and nothing of them is pending."""
+        self._handles.close()
+        self.catalog.close()
+        if clean:
+            path = layout.join(self.path, layout.CLEAN_STOP)
+            file = self.disk.open(path, create=True)
+            try:
+                file.write_at(0, [layout.CLEAN_STOP_TEXT])
+                file.sync()
+            finally:
+                file.close()
+            self.disk.sync_dir(self.path)
+        self._lock.release()
+
+    def _judge(
+        self, path: str, meaning: LogDir, alive: Mapping[str, tuple[UUID, int]], found: SortedOut
+    ) -> None:
+        """Leave a directory with a live name alone, take it away, or set it aside: by its id."""
+        if not self.disk.exists(path):
+            return
+        topic_id = topic_id_of(self.disk, path)
+        living_id, partition_count = alive.get(meaning.topic, (None, 0))
+        if topic_id is None and not self._has_segments(path):
+            # Half-made: its making is done again by the first write, if its topic lives.
+            if living_id is None:
+                remove_tree(self.disk, path)
+            return
+        if topic_id is not None and topic_id == living_id and meaning.partition < partition_count:
+            return
+        role = Role.DELETE if topic_id in self._removed else Role.STRAY
+        moved = move_away(
+            self.disk, self.path, path, LogDir(meaning.topic, meaning.partition, role), topic_id
+        )
+        self.disk.sync_dir(self.path)
+        if role is Role.DELETE:
+            remove_tree(self.disk, moved)
+            found.removed.append(path)
+        else:
+            found.strays.append(moved)
+
+    def _has_segments(self, path: str) -> bool:
+        return any(name.endswith(layout.LOG_SUFFIX) for name in self.disk.names(path))
+
+
+def _take_over(disk: Disk, path: str) -> bool:
+    """Whether the last stop was clean. Its mark is gone afterwards, durably."""
+    _check_format(disk, path)
+    mark = layout.join(path, layout.CLEAN_STOP)
+    was_clean = disk.exists(mark)
+    if was_clean:
+        disk.unlink(mark)
+    disk.sync_dir(path)
+    return was_clean
+
+
+def _check_format(disk: Disk, path: str) -> None:
+    format_path = layout.join(path, layout.FORMAT)
+    is_new = not disk.exists(format_path)
+    if is_new and disk.exists(layout.join(path, layout.CATALOG)):
+        raise StoreRefused(f"{path}: has a catalog and no {layout.FORMAT}. Restore it from a backup.")
+    file = disk.open(format_path, create=True)
+    try:
+        found = file.pread(0, 4096)
+        if not is_new and found and found != layout.FORMAT_TEXT:
+            raise StoreRefused(
+                f"{format_path}: found {found[:60]!r}; expected {layout.FORMAT_TEXT!r}. "
+                "Another version of onelog made this directory: use that one."
+            )
+        file.write_at(0, [layout.FORMAT_TEXT])
+        file.sync()
+    finally:
+        file.close()
+
+
+def _write_again(disk: Disk, paths: Sequence[str]) -> None:
+    """Write the same bytes in place and sync them, before anybody believes them.
+
+    After a sync that failed, what is read may be in the cache only, and the next sync
+    would be believed though it writes nothing.
+    """
+    for path in paths:
+        if disk.exists(path):
+            file = disk.open(path)
+            try:
+                if data := file.pread(0, file.size()):
+                    file.write_at(0, [data])
+                file.sync()
+            finally:
+                file.close()

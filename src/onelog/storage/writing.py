@@ -1,0 +1,194 @@
+"""Which bytes go to which segment, and in which order they get there.
+
+Planned on the loop's thread from the log's tail; carried out by a worker, which makes system
+calls and touches nothing that readers look at; published on the loop's thread again.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from onelog.records.batch import Batch
+from onelog.storage import layout, snapshot
+from onelog.storage.disk import Buffer, Disk, DiskFile
+from onelog.storage.handles import Handle, Handles
+from onelog.storage.home import Home
+from onelog.storage.index import RELATIVE_MAX
+from onelog.storage.producers import Producers
+from onelog.storage.segment import Segment
+
+
+@dataclass(frozen=True)
+class LogSettings:
+    """What a topic's settings say of its files."""
+
+    segment_bytes: int = 1 << 30
+    segment_ms: int = 604_800_000
+    index_interval_bytes: int = 4096
+
+
+@dataclass
+class Piece:
+    """What one job adds to one segment."""
+
+    segment: Segment
+    position: int
+    offset_end: int
+    max_timestamp_ms: int = -1
+    is_new: bool = False
+    buffers: list[Buffer] = field(default_factory=list)
+    bytes_added: int = 0
+    files: dict[str, bytes] | None = None
+    handle: Handle | None = None
+    file: DiskFile | None = None
+
+
+class WriteJob:
+    """One turn's records of one log, on their way to its segment files."""
+
+    def __init__(self, home: Home, pieces: list[Piece], *, batch_count: int, makes_home: bool) -> None:
+        self.pieces = pieces
+        self.batch_count = batch_count
+        self.makes_home = makes_home
+        self._home = home
+
+    @property
+    def offset_end(self) -> int:
+        """The offset behind the last record of this job."""
+        return self.pieces[-1].offset_end
+
+    def run(self) -> None:
+        """Write and sync all of it. In a worker's thread; afterwards, it survives a power cut."""
+        if self.makes_home:
+            self._home.make()
+        for piece in self.pieces:
+            self._write(piece)
+
+    def _write(self, piece: Piece) -> None:
+        disk = self._home.disk
+        if piece.is_new:
+            piece.file = disk.open(piece.segment.path, create=True)
+            assert piece.file.size() == 0
+        file = piece.file or (piece.handle.file if piece.handle else None)
+        if file is not None:
+            if piece.buffers:
+                file.write_at(piece.position, piece.buffers)
+            file.sync()
+        if piece.files is not None:
+            write_files(disk, piece.files)
+        if piece.is_new or piece.files is not None:
+            # Before the file of a newer segment is made, this one has to be whole and its name
+            # known: a newer one that stands there after a power cut proves all before it.
+            disk.sync_dir(self._home.path)
+
+
+class Plan:
+    """Puts batches into segments, one after the other, and rolls where it has to."""
+
+    def __init__(
+        self,
+        handles: Handles,
+        home: Home,
+        *,
+        active: Segment | None,
+        producers: Producers,
+        settings: LogSettings,
+    ) -> None:
+        self._handles = handles
+        self._home = home
+        self._producers = producers
+        self._settings = settings
+        self.pieces: list[Piece] = []
+        if active is not None:
+            self.pieces.append(Piece(active, position=active.size, offset_end=active.offset_end))
+
+    def add(self, batch: Batch, *, now_ms: int) -> None:
+        """The next batch of the log, appended at now_ms."""
+        if not self.pieces or self._is_full_for(batch, now_ms):
+            self.roll(batch.base_offset, now_ms=now_ms)
+        piece = self.pieces[-1]
+        piece.segment.index.note(
+            batch.last_offset - piece.segment.base_offset,
+            position=piece.position + piece.bytes_added,
+            size=batch.size,
+            timestamp_ms=batch.max_timestamp_ms,
+            interval_bytes=self._settings.index_interval_bytes,
+        )
+        if piece.segment.created_ms < 0:
+            piece.segment.created_ms = now_ms
+        piece.buffers.append(batch.data)
+        piece.bytes_added += batch.size
+        piece.offset_end = batch.offset_end
+        piece.max_timestamp_ms = max(piece.max_timestamp_ms, batch.max_timestamp_ms)
+
+    def roll(self, base_offset: int, *, now_ms: int) -> None:
+        """Seal what there is and begin a segment at this offset."""
+        if self.pieces:
+            last = self.pieces[-1]
+            last.segment.index.seal()
+            snapshot_path = layout.join(
+                self._home.path, layout.segment_file(base_offset, layout.SNAPSHOT_SUFFIX)
+            )
+            last.files = index_files(last.segment)
+            last.files[snapshot_path] = snapshot.encoded(self._producers, below=base_offset)
+        segment = Segment(self._handles, self._home.path, base_offset, created_ms=now_ms)
+        self.pieces.append(Piece(segment, position=0, offset_end=base_offset, is_new=True))
+
+    def job(self, *, batch_count: int, makes_home: bool) -> WriteJob:
+        """What a worker is to do, its files pinned."""
+        for piece in self.pieces:
+            if not piece.is_new:
+                piece.handle = self._handles.pin(piece.segment.path)
+        return WriteJob(self._home, self.pieces, batch_count=batch_count, makes_home=makes_home)
+
+    def _is_full_for(self, batch: Batch, now_ms: int) -> bool:
+        piece = self.pieces[-1]
+        size = piece.position + piece.bytes_added
+        return size > 0 and (
+            size + batch.size > self._settings.segment_bytes
+            or batch.last_offset - piece.segment.base_offset > RELATIVE_MAX
+            or now_ms - piece.segment.created_ms >= self._settings.segment_ms
+        )
+
+
+def publish(handles: Handles, pieces: Sequence[Piece]) -> list[Segment]:
+    """All of it is synced: readers may look. Returns the new segments."""
+    fresh: list[Segment] = []
+    for piece in pieces:
+        piece.segment.grow(
+            size=piece.position + piece.bytes_added,
+            offset_end=piece.offset_end,
+            max_timestamp_ms=piece.max_timestamp_ms,
+        )
+        if piece.files is not None:
+            piece.segment.seal()
+        if piece.handle is not None:
+            handles.unpin(piece.handle)
+        if piece.file is not None:
+            handles.adopt(piece.file)
+            fresh.append(piece.segment)
+    return fresh
+
+
+def index_files(segment: Segment) -> dict[str, bytes]:
+    """What a segment's index files are to hold, by path."""
+    content = {
+        layout.INDEX_SUFFIX: segment.index.offset_bytes(),
+        layout.TIME_INDEX_SUFFIX: segment.index.time_bytes(),
+    }
+    return {
+        layout.join(segment.directory, layout.segment_file(segment.base_offset, suffix)): data
+        for suffix, data in content.items()
+    }
+
+
+def write_files(disk: Disk, files: Mapping[str, bytes]) -> None:
+    """Small files, whole and synced."""
+    for path, data in files.items():
+        file = disk.open(path, create=True)
+        try:
+            file.write_at(0, [data])
+            if file.size() != len(data):
+                file.truncate(len(data))
+            file.sync()
+        finally:
+            file.close()
