@@ -210,6 +210,11 @@ _ZSTD_UNKNOWN = (1 << 64) - 1
 _RAW, _RUN, _COMPRESSED = 0, 1, 2
 
 
+# Making one costs as much as decompressing a small batch. A call takes one out, so that no two
+# threads ever hold the same.
+_ZSTD_IDLE: list[zstandard.ZstdDecompressor] = []
+
+
 def _zstd_decompress(data: memoryview, bytes_max: int) -> bytes:
     frames = []
     left = bytes_max
@@ -233,16 +238,26 @@ def _zstd_one(frame: memoryview, room: int, left: int) -> bytes:
     claimed = zstandard.get_frame_parameters(frame).content_size
     if claimed not in (_ZSTD_UNKNOWN, 0) and claimed > room:
         raise _too_large(Codec.ZSTD, claimed, left)
+    idle = _zstd_idle()
     try:
         # 0 would mean: any size. A frame that may not hold a byte may hold none.
-        whole = zstandard.ZstdDecompressor().decompress(frame, max_output_size=max(room, 1))
+        whole = idle.decompress(frame, max_output_size=max(room, 1))
     except zstandard.ZstdError as error:
         if claimed == _ZSTD_UNKNOWN and room == left:
             raise _too_large(Codec.ZSTD, left + 1, left) from None
         raise _garbage(Codec.ZSTD, error) from None
+    finally:
+        _ZSTD_IDLE.append(idle)
     if len(whole) > left:
         raise _too_large(Codec.ZSTD, len(whole), left)
     return whole
+
+
+def _zstd_idle() -> zstandard.ZstdDecompressor:
+    try:
+        return _ZSTD_IDLE.pop()
+    except IndexError:
+        return zstandard.ZstdDecompressor()
 
 
 def _zstd_frame(data: memoryview, start: int) -> tuple[int, int]:
