@@ -1,7 +1,7 @@
 import pytest
 
 from onelog.errors import ErrorCode, OnelogError, UnknownTopic
-from onelog.protocols.kafka.errors import CODES, RETRIABLE, Code, code_name, code_of
+from onelog.protocols.kafka.errors import CODES, RETRIABLE, Code, KafkaRefusal, code_name, code_of
 
 
 def test_every_refusal_has_a_code_in_kafka() -> None:
@@ -47,3 +47,9 @@ def test_our_own_faults_are_never_answers() -> None:
 def test_a_code_that_is_not_known_here_has_a_name_all_the_same() -> None:
     assert code_name(3) == "UNKNOWN_TOPIC_OR_PARTITION"
     assert code_name(999) == "ERROR_999"
+
+
+def test_a_refusal_of_kafka_alone_carries_its_code() -> None:
+    refusal = KafkaRefusal(Code.INVALID_REQUIRED_ACKS, "acks 2")
+    assert code_of(refusal) is Code.INVALID_REQUIRED_ACKS
+    assert str(refusal) == "acks 2"

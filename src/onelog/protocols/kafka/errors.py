@@ -176,11 +176,21 @@ CODES: Mapping[ErrorCode, Code] = {
 }
 
 
+class KafkaRefusal(Exception):
+    """A request, or a part of one, that is refused for a reason that only Kafka has a word for."""
+
+    def __init__(self, code: Code, message: str) -> None:
+        super().__init__(message)
+        self.code = code
+
+
 def code_of(error: BaseException) -> Code:
     """The code of a refusal. Anything that is not one is our fault, and is raised on."""
-    if not isinstance(error, OnelogError):
-        raise error
-    return CODES[error.code]
+    if isinstance(error, OnelogError):
+        return CODES[error.code]
+    if isinstance(error, KafkaRefusal):
+        return error.code
+    raise error
 
 
 def code_name(number: int) -> str:

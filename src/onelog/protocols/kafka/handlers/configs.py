@@ -1,0 +1,203 @@
+"""DescribeConfigs and IncrementalAlterConfigs: the settings of topics, and some of the broker's."""
+
+from collections.abc import Sequence
+
+from onelog.broker.broker import AlterTopic, SettingValue, Topic
+from onelog.errors import InvalidConfig, InvalidRequest, OnelogError
+from onelog.protocols.contract import Later, Outcome
+from onelog.protocols.kafka.connection import Request
+from onelog.protocols.kafka.errors import Code
+from onelog.protocols.kafka.handlers.context import Context
+from onelog.protocols.kafka.messages.topics import (
+    AlterableConfig,
+    AlterConfigsResource,
+    AlterConfigsResourceResponse,
+    DescribeConfigsRequest,
+    DescribeConfigsResource,
+    DescribeConfigsResourceResult,
+    DescribeConfigsResponse,
+    DescribeConfigsResult,
+    DescribeConfigsSynonym,
+    IncrementalAlterConfigsRequest,
+    IncrementalAlterConfigsResponse,
+)
+from onelog.ticket import Ticket
+
+RESOURCE_TOPIC = 2
+RESOURCE_BROKER = 4
+
+SOURCE_TOPIC = 1
+SOURCE_BROKER_FILE = 4
+SOURCE_DEFAULT = 5
+
+SET, DELETE, APPEND, SUBTRACT = range(4)
+KINDS = {"boolean": 1, "string": 2, "int": 3, "short": 4, "long": 5, "double": 6, "list": 7}
+# What a broker calls the default of a topic's setting, where it is not "log." and the same.
+SYNONYMS = {"max.message.bytes": "message.max.bytes"}
+
+
+def source_of(setting: SettingValue) -> int:
+    """Who said what a topic's setting is: the topic, or nobody."""
+    return SOURCE_TOPIC if setting.is_own else SOURCE_DEFAULT
+
+
+def describe_configs(context: Context, request: Request) -> Outcome:
+    """All settings, not only those that differ; behind every change of them that is under way."""
+    body: DescribeConfigsRequest = request.body
+
+    def answer(_: Ticket[None]) -> DescribeConfigsResponse:
+        return DescribeConfigsResponse(results=[_described(context, one, body) for one in body.resources])
+
+    return Later(context.broker.barrier(), answer=answer)
+
+
+def _described(
+    context: Context, resource: DescribeConfigsResource, body: DescribeConfigsRequest
+) -> DescribeConfigsResult:
+    result = DescribeConfigsResult(
+        resource_type=resource.resource_type, resource_name=resource.resource_name, configs=[]
+    )
+    try:
+        if resource.resource_type == RESOURCE_TOPIC:
+            topic = context.broker.topic(resource.resource_name)
+            configs = [_of_topic(setting, body) for setting in context.broker.topic_settings(topic)]
+        elif resource.resource_type == RESOURCE_BROKER:
+            configs = _of_broker(context, resource.resource_name)
+        else:
+            raise _unknown_kind(resource.resource_type)
+    except OnelogError as error:
+        result.error_code = context.refuse(error)
+        result.error_message = str(error)
+        return result
+    wanted = resource.configuration_keys
+    result.configs = configs if wanted is None else [config for config in configs if config.name in wanted]
+    return result
+
+
+def _of_topic(setting: SettingValue, body: DescribeConfigsRequest) -> DescribeConfigsResourceResult:
+    synonyms = []
+    if body.include_synonyms:
+        if setting.is_own:
+            synonyms.append(
+                DescribeConfigsSynonym(name=setting.name, value=setting.value, source=SOURCE_TOPIC)
+            )
+        broker_name = SYNONYMS.get(setting.name, f"log.{setting.name}")
+        synonyms.append(
+            DescribeConfigsSynonym(name=broker_name, value=setting.default, source=SOURCE_DEFAULT)
+        )
+    return DescribeConfigsResourceResult(
+        name=setting.name,
+        value=setting.value,
+        read_only=False,
+        config_source=source_of(setting),
+        is_sensitive=False,
+        synonyms=synonyms,
+        config_type=KINDS[setting.kind],
+        documentation=setting.doc if body.include_documentation else None,
+    )
+
+
+def _of_broker(context: Context, name: str) -> list[DescribeConfigsResourceResult]:
+    """What tools look for in a broker. Ours is set in its file; nothing of it changes while it runs."""
+    broker, address = context.broker, context.address
+    if name not in ("", str(broker.node_id)):
+        raise InvalidRequest(f"broker {name!r} is not here; expected {broker.node_id}")
+    settings = broker.settings
+    values = {
+        "advertised.listeners": ("string", f"PLAINTEXT://{address.host}:{address.port}"),
+        "auto.create.topics.enable": ("boolean", str(settings.auto_create_topics).lower()),
+        "default.replication.factor": ("int", "1"),
+        "message.max.bytes": ("int", str(settings.message_bytes_max)),
+        "node.id": ("int", str(broker.node_id)),
+        "num.partitions": ("int", str(settings.partition_count_default)),
+        "offset.metadata.max.bytes": ("int", str(settings.note_bytes_max)),
+    }
+    return [
+        DescribeConfigsResourceResult(
+            name=key,
+            value=value,
+            read_only=True,
+            config_source=SOURCE_BROKER_FILE,
+            is_sensitive=False,
+            synonyms=[],
+            config_type=KINDS[kind],
+            documentation=None,
+        )
+        for key, (kind, value) in values.items()
+    ]
+
+
+def incremental_alter_configs(context: Context, request: Request) -> Outcome:
+    """Each resource is altered whole or not at all."""
+    body: IncrementalAlterConfigsRequest = request.body
+    answers: list[AlterConfigsResourceResponse] = []
+    pending: list[AlterConfigsResourceResponse] = []
+    wanted: list[AlterTopic] = []
+    for resource in body.resources:
+        answer = AlterConfigsResourceResponse(
+            resource_type=resource.resource_type, resource_name=resource.resource_name
+        )
+        answers.append(answer)
+        try:
+            wanted.append(_alteration(context, resource))
+        except OnelogError as error:
+            _refuse(context, answer, error)
+        else:
+            pending.append(answer)
+
+    def fill(ticket: Ticket[list[Topic | OnelogError]]) -> IncrementalAlterConfigsResponse:
+        error = ticket.error
+        outcomes = [error] * len(pending) if error is not None else ticket.result()
+        for answer, outcome in zip(pending, outcomes, strict=True):
+            if isinstance(outcome, BaseException):
+                _refuse(context, answer, outcome)
+        return IncrementalAlterConfigsResponse(responses=answers)
+
+    return Later(context.broker.alter_topics(wanted, validate_only=body.validate_only), answer=fill)
+
+
+def _alteration(context: Context, resource: AlterConfigsResource) -> AlterTopic:
+    if resource.resource_type == RESOURCE_BROKER:
+        raise InvalidRequest("the broker's settings are in its file; they do not change while it runs")
+    if resource.resource_type != RESOURCE_TOPIC:
+        raise _unknown_kind(resource.resource_type)
+    topic = context.broker.topic(resource.resource_name)
+    now = {setting.name: setting for setting in context.broker.topic_settings(topic)}
+    names = [config.name for config in resource.configs]
+    if len(set(names)) != len(names):
+        raise InvalidRequest(f"{topic.name}: a setting stands there twice")
+    changes = {config.name: _changed(config, now.get(config.name)) for config in resource.configs}
+    return AlterTopic(name=topic.name, changes=changes)
+
+
+def _changed(config: AlterableConfig, now: SettingValue | None) -> str | None:
+    """The value that an operation leads to; None brings the default back."""
+    operation, value = config.config_operation, config.value
+    if operation == DELETE:
+        return None
+    if value is None or operation not in (SET, APPEND, SUBTRACT):
+        raise InvalidRequest(f"{config.name}: operation {operation} with the value {value!r}")
+    if operation == SET:
+        return value
+    if now is None or now.kind != "list":
+        raise InvalidConfig(key=config.name, value=value, expected="a list, to add to or take from")
+    present = _words(now.value)
+    words = _words(value)
+    if operation == APPEND:
+        return ",".join([*present, *(word for word in words if word not in present)])
+    return ",".join(word for word in present if word not in words)
+
+
+def _words(text: str) -> Sequence[str]:
+    return [word.strip() for word in text.split(",") if word.strip()]
+
+
+def _unknown_kind(resource_type: int) -> InvalidRequest:
+    return InvalidRequest(
+        f"resource type {resource_type}; expected {RESOURCE_TOPIC}, a topic, or {RESOURCE_BROKER}, a broker"
+    )
+
+
+def _refuse(context: Context, answer: AlterConfigsResourceResponse, error: BaseException) -> None:
+    answer.error_code = Code(context.refuse(error))
+    answer.error_message = str(error)
