@@ -147,6 +147,13 @@ def judge(last: Entry | None, batch: Entry) -> Verdict:
     return Verdict.NEW
 
 
+def judge_apart(last: Entry | None, batch: Entry) -> Verdict:
+    """The same for a table that may have gaps: done is what leaves nothing uncovered."""
+    if last is not None and last.app_id != batch.app_id:
+        raise _impossible(batch, f"the table is written by {last.app_id}", "Give each flow its own table.")
+    return Verdict.NEW if uncovered(last, batch.ranges) else Verdict.DONE
+
+
 _RESET = "Remove the checkpoint, and the flow goes on where the table ends."
 
 

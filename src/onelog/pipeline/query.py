@@ -1,0 +1,209 @@
+"""One flow at work: a streaming query whose every batch enters its table once.
+
+A batch goes through here as: what does it cover (checkpoint), is it new (ledger), its dead
+letters, its rows, the commit. Whatever fails on the way fails the query, and the same batch
+comes again at the next start.
+"""
+
+import re
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any, Protocol
+
+from pyspark.errors import PySparkException
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.streaming import StreamingQuery
+
+from onelog.pipeline import expect, steps
+from onelog.pipeline.checkpoint import Checkpoint
+from onelog.pipeline.errors import LedgerError, PipelineError
+from onelog.pipeline.flow import DeltaSink, Flow, Mode, Start
+from onelog.pipeline.ledger import Entry, Partition, Range, Ranges, Verdict, check_log, judge_apart, uncovered
+from onelog.pipeline.sinks import Sink
+
+# A batch below this becomes one file; in a table fed every second that is the usual case.
+RECORDS_PER_FILE = 100_000
+
+
+class Log(Protocol):
+    """What a flow needs of the log."""
+
+    def spans(self, topics: tuple[str, ...]) -> Ranges:
+        """What each partition holds now."""
+        ...
+
+    def topic_ids(self, topics: tuple[str, ...]) -> Mapping[str, str]:
+        """The id of each topic, which another topic of the same name does not have."""
+        ...
+
+    def stream(self, spark: SparkSession, flow: Flow, begins: Mapping[Partition, int]) -> DataFrame:
+        """The records from those offsets on, as the columns of format("onelog") with headers."""
+        ...
+
+    def batch(self, spark: SparkSession, ranges: Ranges) -> DataFrame:
+        """The records of those ranges, the same columns."""
+        ...
+
+
+class FlowQuery:
+    """Runs one flow. Its batches come in Spark's thread, one at a time."""
+
+    def __init__(self, spark: SparkSession, flow: Flow, log: Log) -> None:
+        """Build the query and open its tables; nothing is read before start()."""
+        self.flow = flow
+        self.failure: PipelineError | None = None
+        self.records_landed = 0
+        self._spark = spark
+        self._log = log
+        self._where = f"flow {flow.name!r}"
+        self._checkpoint = Checkpoint(flow.checkpoint_path)
+        self._topic_ids = log.topic_ids(flow.topics)
+        spans = log.spans(flow.topics)
+        source = log.stream(spark, flow, dict.fromkeys(spans, 0))
+        self._sink = Sink(flow.sink, self._rows(source).schema, where=self._where)
+        self._dead_letters: Sink | None = None
+        try:
+            self._begins = self._resumed(spans)
+            if flow.has_dead_letters:
+                self._dead_letters = Sink(
+                    DeltaSink(flow.sink.dead_letters_path),
+                    expect.dead_letters(source, flow).schema,
+                    where=f"{self._where}, dead letters",
+                    rule=judge_apart,
+                )
+            self._frame = self._rows(log.stream(spark, flow, self._begins))
+        except BaseException:
+            self.close()
+            raise
+        self.query: StreamingQuery | None = None
+
+    def start(self, *, once: bool, trigger: str) -> None:
+        """Begin, or go on where the last run ended."""
+        writer = (
+            self._frame.writeStream.queryName(self.flow.name)
+            .option("checkpointLocation", str(self._checkpoint.path))
+            .outputMode("update" if self.flow.sink.mode is Mode.UPSERT else "append")
+            .foreachBatch(self._on_batch)
+        )
+        writer = writer.trigger(availableNow=True) if once else writer.trigger(processingTime=trigger)
+        try:
+            self.query = writer.start()
+        except PySparkException as error:
+            raise PipelineError(f"{self._where}: {steps.first_line(error)}") from error
+
+    def stop(self) -> None:
+        """End after what is being done now; the rest comes at the next start."""
+        if self.query is not None:
+            self.query.stop()
+
+    def close(self) -> None:
+        """Give the tables free."""
+        self._sink.close()
+        if self._dead_letters is not None:
+            self._dead_letters.close()
+
+    @property
+    def is_active(self) -> bool:
+        """Whether batches may still come."""
+        return self.query is not None and bool(self.query.isActive)
+
+    @property
+    def error(self) -> PipelineError | None:
+        """Why the query ended early, in one sentence."""
+        if self.failure is not None:
+            return self.failure
+        found = self.query.exception() if self.query is not None else None
+        return None if found is None else PipelineError(f"{self._where}: {reason(str(found))}")
+
+    def progress(self) -> Any:
+        """What Spark says of the last batch; None before the first."""
+        return self.query.lastProgress if self.query is not None else None
+
+    def _rows(self, source: DataFrame) -> DataFrame:
+        frame = steps.watermarked(expect.good(source, self.flow), self.flow)
+        return steps.run(frame, self.flow.steps, where=self._where)
+
+    def _resumed(self, spans: Ranges) -> Mapping[Partition, int]:
+        """Where the query begins: where its checkpoint did, else where the table ends, else as the flow says."""
+        last = self._sink.table.last()
+        if last is not None:
+            check_log(last, log=spans, topic_ids=self._topic_ids)
+        begun = self._checkpoint.begins
+        if begun is not None:
+            return {p: begun.get(p, 0) for p in spans}
+        if last is not None and last.is_stateful:
+            raise LedgerError(
+                f"{self._where}: {self.flow.sink.path} has its batches up to {last.batch_id}, but the checkpoint "
+                f"{self._checkpoint.path} is gone, and with it what the steps had summed up. Bring it back, or "
+                "let the flow compute another table from the start."
+            )
+        begins = {p: s.start if self.flow.start is Start.EARLIEST else s.end for p, s in spans.items()}
+        if last is not None:
+            begins = {p: last.ends.get(p, s.start) for p, s in spans.items()}
+        self._checkpoint.begin(begins)
+        return begins
+
+    def _on_batch(self, frame: DataFrame, batch_id: int) -> None:
+        try:
+            self._write(frame, batch_id)
+        except PipelineError as error:
+            # Spark passes on the text of an exception, not the exception.
+            self.failure = error
+            raise
+
+    def _write(self, frame: DataFrame, batch_id: int) -> None:
+        entry = self._entry(batch_id, self._checkpoint.ranges(batch_id))
+        if self._sink.judge(entry) is Verdict.DONE:
+            if self._checkpoint.has_state:
+                # The table has the rows; the state that the next batch builds on has to be made all the same.
+                frame.write.format("noop").mode("overwrite").save()
+            return
+        self._write_dead_letters(entry)
+        records = sum(span.end - span.start for span in entry.ranges.values())
+        # Behind a step may stand an aggregate, whose tasks belong to its state.
+        files = None if self.flow.steps else 1 + records // RECORDS_PER_FILE
+        staged = self._sink.stage(frame, entry, file_count=files)
+        if staged.row_count == 0 and entry.is_empty:
+            self._sink.drop(staged)
+            return
+        self._sink.commit(staged, replace(entry, is_stateful=self._checkpoint.has_state))
+        self.records_landed += records
+
+    def _write_dead_letters(self, entry: Entry) -> None:
+        """Before the rows: what is in the table has had its dead letters, whenever the power goes."""
+        if self._dead_letters is None:
+            return
+        self._dead_letters.table.refresh()
+        left = uncovered(self._dead_letters.table.last(), entry.ranges)
+        if not left:
+            return
+        part = self._entry(entry.batch_id, left, app_id=f"{self.flow.app_id}/dead_letters")
+        frame = expect.dead_letters(self._log.batch(self._spark, left), self.flow)
+        staged = self._dead_letters.stage(frame, part, file_count=1)
+        if staged.row_count:
+            self._dead_letters.commit(staged, part)
+        else:
+            self._dead_letters.drop(staged)
+
+    def _entry(self, batch_id: int, ranges: Ranges, *, app_id: str | None = None) -> Entry:
+        return Entry(
+            app_id=app_id or self.flow.app_id,
+            query_id=self._checkpoint.query_id,
+            batch_id=batch_id,
+            attempt="",
+            ranges={p: Range(*span) for p, span in ranges.items()},
+            begins={p: at for p, at in self._begins.items() if p in ranges},
+            topic_ids=self._topic_ids,
+            is_landing=self.flow.is_landing,
+        )
+
+
+def reason(text: str) -> str:
+    """The one sentence in what Spark says of a failed query."""
+    broken = re.search(re.escape(expect.FAILED) + r"[^\n]*", text)
+    if broken:
+        return broken[0].removeprefix("onelog: ")
+    # The last line of a Python traceback is what was raised.
+    raised = re.findall(r"^(?:[\w.]+\.)?\w*(?:Error|Exception|Unavailable|Lost)\w*: (.+)$", text, re.MULTILINE)
+    return str(raised[-1]) if raised else text.strip().splitlines()[0]
+
