@@ -111,11 +111,10 @@ class TopicExists(OnelogError):
 @dataclass(eq=False)
 class InvalidName(OnelogError):
     name: str
+    reason: str = 'expected 1 to 249 of a-z A-Z 0-9 . _ - and neither "." nor ".."'
 
     code = ErrorCode.INVALID_NAME
-    template = (
-        '{e.name!r:.80} is not a topic name: expected 1 to 249 of a-z A-Z 0-9 . _ - and neither "." nor "..".'
-    )
+    template = "{e.name!r:.80} cannot be a topic's name: {e.reason}."
 
 
 @dataclass(eq=False)

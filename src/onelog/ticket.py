@@ -9,7 +9,10 @@ import asyncio
 from collections.abc import Callable, Generator
 from typing import Generic, TypeVar
 
+from onelog.errors import OnelogError
+
 T = TypeVar("T")
+U = TypeVar("U")
 
 
 class Ticket(Generic[T]):
@@ -69,6 +72,12 @@ class Ticket(Generic[T]):
         else:
             self._callbacks.append(fn)
 
+    def then(self, fn: "Callable[[T], U]") -> "Ticket[U]":
+        """A ticket for what fn makes of the result; it fails where this one does, or where fn refuses."""
+        following: Ticket[U] = Ticket()
+        self.add_callback(lambda done: _follow(done, fn, following))
+        return following
+
     def cancel(self) -> None:
         """Drop the answer. What was ordered happens all the same."""
         self.cancelled = True
@@ -86,3 +95,15 @@ class Ticket(Generic[T]):
         callbacks, self._callbacks = self._callbacks, []
         for fn in callbacks:
             fn(self)
+
+
+def _follow(done: "Ticket[T]", fn: "Callable[[T], U]", following: "Ticket[U]") -> None:
+    if done.error is not None:
+        following.fail(done.error)
+        return
+    try:
+        result = fn(done.result())
+    except OnelogError as error:
+        following.fail(error)
+    else:
+        following.resolve(result)

@@ -1,0 +1,170 @@
+"""Puts the parts of a broker together: what is loaded from where, started and stopped in which order.
+
+The only module that knows all parts. A failure of any of them is the failure of all: nothing
+more is acknowledged by anybody, and whoever opened the broker is told, once.
+"""
+
+import base64
+import logging
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Self
+from uuid import uuid4
+
+from onelog import metrics as m
+from onelog.broker.catalog import Catalog
+from onelog.broker.committer import Committer
+from onelog.broker.fetch import Fetching
+from onelog.broker.offsets import Offsets
+from onelog.broker.positions import rows as position_rows
+from onelog.broker.positions.service import PositionsService
+from onelog.broker.produce import Producing
+from onelog.broker.producers import rows as producer_rows
+from onelog.broker.producers.service import ProducersService
+from onelog.broker.retention import Retention
+from onelog.broker.settings import BrokerSettings
+from onelog.broker.topics import rows as topic_rows
+from onelog.broker.topics.files import TopicFiles
+from onelog.broker.topics.served import Served
+from onelog.broker.topics.service import TopicsService
+from onelog.clock import Clock
+from onelog.errors import OnelogError
+from onelog.metrics import Metrics
+from onelog.storage.store import Store
+
+LOG = logging.getLogger("onelog")
+
+
+@dataclass
+class _Failure:
+    """Tells everybody, once."""
+
+    on_failure: Callable[[OnelogError], None]
+    failing: list[Callable[[OnelogError], None]] = field(default_factory=list)
+    error: OnelogError | None = None
+
+    def __call__(self, error: OnelogError) -> None:
+        if self.error is None:
+            self.error = error
+            for fail in self.failing:
+                fail(error)
+            self.on_failure(error)
+
+
+class Parts:
+    """Everything that a broker consists of. Made by Parts.open."""
+
+    def __init__(
+        self,
+        store: Store,
+        *,
+        clock: Clock,
+        metrics: Metrics,
+        settings: BrokerSettings,
+        on_failure: Callable[[OnelogError], None],
+    ) -> None:
+        self._store = store
+        self._metrics = metrics
+        self._failure = failure = _Failure(on_failure)
+        self.served = served = Served()
+        self.catalog = catalog = Catalog(store.catalog, metrics=metrics, on_failure=failure)
+        self.committer = committer = Committer(
+            threads=settings.writer_threads, metrics=metrics, on_failure=failure
+        )
+        failure.failing += [catalog.fail, committer.fail]
+        self.files = files = TopicFiles(store, committer=committer, metrics=metrics, on_failure=failure)
+        self.loaded = topic_rows.load(catalog.rows)
+        self.positions = PositionsService(
+            position_rows.load(catalog.rows),
+            catalog=catalog,
+            served=served,
+            is_alive=self.loaded.state.by_id.__contains__,
+            note_bytes_max=settings.note_bytes_max,
+        )
+        self.topics = TopicsService(
+            self.loaded.state,
+            catalog=catalog,
+            files=files,
+            served=served,
+            settings=settings,
+            forget_positions=self.positions.forget,
+        )
+        self.producers = ProducersService(producer_rows.load(catalog.rows), catalog=catalog)
+        self.producing = Producing(served=served, clock=clock, metrics=metrics)
+        self.fetching = Fetching(served=served, settings=settings, metrics=metrics)
+        self.offsets = Offsets(served=served)
+        self.retention = Retention(
+            served=served,
+            catalog=catalog,
+            committer=committer,
+            files=files,
+            clock=clock,
+            interval_ms=settings.retention_check_interval_ms,
+        )
+        self.cluster_id = ""
+
+    @classmethod
+    async def open(
+        cls,
+        *,
+        store: Store,
+        clock: Clock,
+        metrics: Metrics,
+        settings: BrokerSettings,
+        on_failure: Callable[[OnelogError], None],
+    ) -> Self:
+        """Everything loaded and every log open; the store is the parts' to close from then on."""
+        parts = cls(store, clock=clock, metrics=metrics, settings=settings, on_failure=on_failure)
+        try:
+            await parts._start()
+        except BaseException:
+            await parts._stop()
+            raise
+        return parts
+
+    async def close(self) -> None:
+        """What was staged is written and answered; then all is let go, cleanly if nothing failed."""
+        is_clean = await self._stop()
+        self._store.close(clean=is_clean)
+
+    async def _start(self) -> None:
+        self.cluster_id = await self._cluster_id()
+        self._sort_out()
+        self.topics.start(self.loaded.partitions)
+        self._metrics.add_collector(self._collect)
+        self.retention.start()
+
+    async def _stop(self) -> bool:
+        self.retention.close()
+        await self.topics.close()
+        await self.committer.close()
+        self.files.close()
+        is_clean = self._failure.error is None
+        for _, partition in self.served.partitions():
+            is_clean = is_clean and partition.is_open
+            partition.shut()
+        await self.catalog.close()
+        return is_clean
+
+    async def _cluster_id(self) -> str:
+        found = self.catalog.rows("SELECT value FROM meta WHERE key = 'cluster_id'")
+        if found:
+            return str(found[0][0])
+        # 22 characters, as Kafka's tools print it.
+        made = base64.urlsafe_b64encode(uuid4().bytes).rstrip(b"=").decode()
+        await self.catalog.write([("INSERT INTO meta VALUES ('cluster_id', ?)", (made,))])
+        return made
+
+    def _sort_out(self) -> None:
+        state = self.loaded.state
+        alive = {str(topic.name): (topic.id, topic.partition_count) for topic in state.by_name.values()}
+        for path in self._store.sort_out(alive, list(state.removed)).strays:
+            LOG.warning("%s: belongs to no topic; it is left alone and not served", path)
+        self.topics.forget_removed()
+
+    def _collect(self) -> None:
+        partitions = [partition for _, partition in self.served.partitions()]
+        self._metrics.series(m.TOPICS).value = len(self.served.topics())
+        self._metrics.series(m.PARTITIONS).value = len(partitions)
+        tails = sum(partition.log.tail_bytes for partition in partitions if partition.is_open)
+        self._metrics.series(m.TAIL_BYTES).value = tails

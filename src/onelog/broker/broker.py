@@ -1,0 +1,230 @@
+"""The broker: one method for each use, delegating; the only door for dialects, console and tests.
+
+What a method returns at once is true already (visible records, durable topics); what is not
+true yet comes as a Ticket. A refusal is a OnelogError: raised, in a list of outcomes, or as
+the failure of a ticket. All of it belongs to one loop.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Self
+from uuid import UUID
+
+from onelog.broker.assembly import Parts
+from onelog.broker.settings import BrokerSettings
+from onelog.broker.topics.settings import described
+from onelog.broker.values import (
+    Aborted,
+    AlterTopic,
+    Append,
+    AppendResult,
+    Commit,
+    NewTopic,
+    OffsetAt,
+    PartitionInfo,
+    Position,
+    ProduceRules,
+    Read,
+    ReadResult,
+    SettingValue,
+    Spot,
+    Topic,
+)
+from onelog.clock import Clock
+from onelog.errors import OnelogError
+from onelog.metrics import Metrics
+from onelog.model import Isolation, ProducerId, TopicId, TopicName, View
+from onelog.storage.log import Marks
+from onelog.storage.store import Store
+from onelog.ticket import Ticket
+
+__all__ = [
+    "Aborted",
+    "AlterTopic",
+    "Append",
+    "AppendResult",
+    "Broker",
+    "BrokerSettings",
+    "Commit",
+    "Marks",
+    "NewTopic",
+    "OffsetAt",
+    "PartitionInfo",
+    "Position",
+    "ProduceRules",
+    "Read",
+    "ReadResult",
+    "SettingValue",
+    "Spot",
+    "Topic",
+]
+
+NODE_ID = 1
+
+
+class Broker:
+    """One open broker. Made by Broker.open, in the loop that it belongs to."""
+
+    def __init__(self, parts: Parts, *, clock: Clock, metrics: Metrics, settings: BrokerSettings) -> None:
+        self.node_id = NODE_ID
+        self.cluster_id = parts.cluster_id
+        self.clock = clock
+        self.metrics = metrics
+        self.settings = settings
+        self._parts = parts
+
+    @classmethod
+    async def open(
+        cls,
+        *,
+        store: Store,
+        clock: Clock,
+        metrics: Metrics,
+        settings: BrokerSettings,
+        on_failure: Callable[[OnelogError], None],
+    ) -> Self:
+        """Load the catalog and open every log; then it serves. A log that is damaged stays closed."""
+        parts = await Parts.open(
+            store=store, clock=clock, metrics=metrics, settings=settings, on_failure=on_failure
+        )
+        return cls(parts, clock=clock, metrics=metrics, settings=settings)
+
+    async def close(self) -> None:
+        """Write what was staged, answer it, and close the store cleanly."""
+        await self._parts.close()
+
+    # Topics.
+
+    def topics(self) -> list[Topic]:
+        """All topics, by name."""
+        return self._parts.served.topics()
+
+    def topic(self, name: str) -> Topic:
+        """The topic of that name, or UnknownTopic."""
+        return self._parts.served.topic(name)
+
+    def topic_by_id(self, id: TopicId) -> Topic:
+        """The topic of that id, or UnknownTopicId."""
+        return self._parts.served.topic_by_id(id)
+
+    def create_topics(
+        self, topics: Sequence[NewTopic], *, validate_only: bool = False
+    ) -> Ticket[list[Topic | OnelogError]]:
+        """Make topics; each has its own outcome, and is served when the ticket is done."""
+        return self._parts.topics.create(topics, validate_only=validate_only)
+
+    def ensure_topic(self, name: str) -> Ticket[Topic]:
+        """The topic of that name, made if it is not there and that is allowed."""
+        return self._parts.topics.ensure(name)
+
+    def delete_topics(self, topics: Sequence[str | UUID]) -> Ticket[list[Topic | OnelogError]]:
+        """Remove topics, by name or id, with their records and positions."""
+        return self._parts.topics.delete(topics)
+
+    def alter_topics(
+        self, topics: Sequence[AlterTopic], *, validate_only: bool = False
+    ) -> Ticket[list[Topic | OnelogError]]:
+        """Change settings."""
+        return self._parts.topics.alter(topics, validate_only=validate_only)
+
+    def grow_partitions(self, name: str, count: int, *, validate_only: bool = False) -> Ticket[Topic]:
+        """Add partitions to a topic, up to the count."""
+        return self._parts.topics.grow(name, count, validate_only=validate_only)
+
+    def topic_settings(self, topic: Topic) -> list[SettingValue]:
+        """Every setting of the topic, own or default."""
+        return described(topic, message_bytes_max=self.settings.message_bytes_max)
+
+    # Records.
+
+    def produce(self, appends: Sequence[Append], *, rules: ProduceRules) -> list[Ticket[AppendResult]]:
+        """One ticket for each; their order in the logs is fixed on return.
+
+        Batches have passed records.codec.validate: their bytes are what their headers say.
+        """
+        return self._parts.producing.produce(appends, rules)
+
+    def fetch(
+        self,
+        reads: Sequence[Read],
+        *,
+        bytes_max: int,
+        isolation: Isolation = Isolation.READ_UNCOMMITTED,
+        view: View = View.RAW,
+        dialect: str,
+    ) -> list[ReadResult | OnelogError]:
+        """What is visible now."""
+        return self._parts.fetching.fetch(
+            reads, bytes_max=bytes_max, isolation=isolation, view=view, dialect=dialect
+        )
+
+    def wait_fetch(
+        self,
+        reads: Sequence[Read],
+        *,
+        bytes_max: int,
+        bytes_min: int,
+        wait_ms: int,
+        isolation: Isolation = Isolation.READ_UNCOMMITTED,
+        view: View = View.RAW,
+        dialect: str,
+    ) -> Ticket[list[ReadResult | OnelogError]]:
+        """What is visible when there is enough, something is wrong, or time is up. May be cancelled."""
+        return self._parts.fetching.wait_fetch(
+            reads,
+            bytes_max=bytes_max,
+            bytes_min=bytes_min,
+            wait_ms=wait_ms,
+            isolation=isolation,
+            view=view,
+            dialect=dialect,
+        )
+
+    def list_offset(
+        self,
+        topic: str,
+        partition: int,
+        *,
+        at: int | Spot,
+        isolation: Isolation = Isolation.READ_UNCOMMITTED,
+        leader_epoch: int = -1,
+    ) -> OffsetAt:
+        """The offset at a place, or of the first record of a time; all -1 where there is none."""
+        return self._parts.offsets.list_offset(
+            topic, partition, at=at, isolation=isolation, leader_epoch=leader_epoch
+        )
+
+    def describe_partition(self, topic: str, partition: int) -> PartitionInfo:
+        """One partition as it stands."""
+        return self._parts.offsets.describe(topic, partition)
+
+    def delete_records(self, topic: str, partition: int, offset: int | Spot) -> Ticket[int]:
+        """Nothing below the offset is read any more (Spot.LATEST: nothing that is there); the new start."""
+        return self._parts.retention.delete_records(topic, partition, offset)
+
+    def init_producer(self) -> Ticket[tuple[ProducerId, int]]:
+        """A new producer id and its epoch."""
+        return self._parts.producers.init_producer()
+
+    # Groups.
+
+    def commit_positions(self, group: str, commits: Sequence[Commit]) -> Ticket[list[OnelogError | None]]:
+        """Remember how far a group has read; each with its own outcome."""
+        return self._parts.positions.commit(group, commits)
+
+    def positions(
+        self, group: str, partitions: Sequence[tuple[TopicName, int]] | None = None
+    ) -> Ticket[Mapping[tuple[TopicName, int], Position]]:
+        """Where the group stands; what it never committed is left out."""
+        return self._parts.positions.positions(group, partitions)
+
+    def groups(self) -> list[str]:
+        """Every group that has a position. In an answer, behind barrier()."""
+        return self._parts.positions.groups()
+
+    def lag(self, group: str) -> list[tuple[TopicName, int, int]]:
+        """(topic, partition, records not yet read). In an answer, behind barrier()."""
+        return self._parts.positions.lag(group)
+
+    def barrier(self) -> Ticket[None]:
+        """Done when every change decided so far is durable."""
+        return self._parts.catalog.barrier()

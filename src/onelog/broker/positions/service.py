@@ -1,0 +1,94 @@
+"""Remembering positions of groups: decided at once, answered when durable.
+
+A position belongs to a topic's id, so one that was left by a deleted topic is never taken for
+its successor's. A read answers what was true when it was asked, once that is durable.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+
+from onelog.broker.catalog import Catalog, Statement
+from onelog.broker.positions import rows
+from onelog.broker.positions.state import Committed, PositionsState, TopicForgotten, apply, decide
+from onelog.broker.topics.served import Served
+from onelog.broker.values import Commit, Position
+from onelog.errors import OnelogError, UnknownTopic
+from onelog.model import TopicId, TopicName
+from onelog.ticket import Ticket
+
+Lag = tuple[TopicName, int, int]
+
+
+class PositionsService:
+    """Owns how far each group has read. Lives in the loop's thread."""
+
+    def __init__(
+        self,
+        loaded: PositionsState,
+        *,
+        catalog: Catalog,
+        served: Served,
+        is_alive: Callable[[TopicId], bool],
+        note_bytes_max: int,
+    ) -> None:
+        self._state = loaded
+        self._catalog = catalog
+        self._served = served
+        self._is_alive = is_alive
+        self._note_bytes_max = note_bytes_max
+
+    def commit(self, group: str, commits: Sequence[Commit]) -> Ticket[list[OnelogError | None]]:
+        """All of them that may be, in one transaction; each with its own outcome."""
+        outcomes: list[OnelogError | None] = []
+        statements: list[Statement] = []
+        for commit in commits:
+            try:
+                change = self._decide(group, commit)
+            except OnelogError as error:
+                outcomes.append(error)
+                continue
+            apply(self._state, change)
+            statements.extend(rows.statements(change))
+            outcomes.append(None)
+        durable = self._catalog.write(statements) if statements else self._catalog.barrier()
+        return durable.then(lambda _: outcomes)
+
+    def positions(
+        self, group: str, partitions: Sequence[tuple[TopicName, int]] | None
+    ) -> Ticket[Mapping[tuple[TopicName, int], Position]]:
+        """The group's positions, of these partitions or of all; what it never committed is left out."""
+        known = self._of(group)
+        found = known if partitions is None else {p: known[p] for p in partitions if p in known}
+        return self._catalog.barrier().then(lambda _: found)
+
+    def groups(self) -> list[str]:
+        """Every group that has a position, by name."""
+        return sorted(self._state.by_group)
+
+    def lag(self, group: str) -> list[Lag]:
+        """How many visible records of each partition the group has not read yet."""
+        found: list[Lag] = []
+        for (topic, partition), position in sorted(self._of(group).items()):
+            served = self._served.partition(topic, partition)
+            if served.is_open:
+                found.append((topic, partition, max(0, served.marks.durable - position.offset)))
+        return found
+
+    def forget(self, topic_id: TopicId) -> list[Statement]:
+        """The topic goes; its positions are to go in the same transaction."""
+        change = TopicForgotten(topic_id)
+        apply(self._state, change)
+        return rows.statements(change)
+
+    def _decide(self, group: str, commit: Commit) -> Committed:
+        self._served.partition(commit.topic, commit.partition)
+        topic_id = self._served.topic(commit.topic).id
+        if not self._is_alive(topic_id):
+            # Deleted, though not durably yet: a row behind that transaction would never be removed.
+            raise UnknownTopic(topic=commit.topic)
+        position = Position(commit.offset, commit.leader_epoch, commit.note)
+        return decide(group, topic_id, commit.partition, position, note_bytes_max=self._note_bytes_max)
+
+    def _of(self, group: str) -> dict[tuple[TopicName, int], Position]:
+        names = {topic.id: topic.name for topic in self._served.topics()}
+        places = self._state.by_group.get(group, {})
+        return {(names[at], index): p for (at, index), p in places.items() if at in names}

@@ -1,0 +1,63 @@
+"""How far each group has read: what may be remembered, and what a change does. Pure."""
+
+from dataclasses import dataclass, field
+
+from onelog.broker.values import Position
+from onelog.errors import InvalidRequest, NoteTooLarge
+from onelog.model import POSITION_MAX, TopicId
+
+Place = tuple[TopicId, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Committed:
+    """A group has read a partition up to a position."""
+
+    group: str
+    topic_id: TopicId
+    partition: int
+    position: Position
+
+
+@dataclass(frozen=True, slots=True)
+class TopicForgotten:
+    """No group has a position in this topic any more."""
+
+    topic_id: TopicId
+
+
+Change = Committed | TopicForgotten
+
+
+@dataclass
+class PositionsState:
+    """All positions as decided. Owned by the service; changed by apply alone."""
+
+    by_group: dict[str, dict[Place, Position]] = field(default_factory=dict)
+
+
+def decide(
+    group: str, topic_id: TopicId, partition: int, position: Position, *, note_bytes_max: int
+) -> Committed:
+    """Remember it as given, on an empty topic too; or a OnelogError."""
+    size = len(position.note.encode())
+    if size > note_bytes_max:
+        raise NoteTooLarge(size=size, size_max=note_bytes_max)
+    if not 0 <= position.offset <= POSITION_MAX:
+        raise InvalidRequest(
+            reason=f"group {group!r}: position {position.offset}; expected 0 to {POSITION_MAX}."
+        )
+    return Committed(group, topic_id, partition, position)
+
+
+def apply(state: PositionsState, change: Change) -> None:
+    """Make the change true in memory."""
+    match change:
+        case Committed(group, topic_id, partition, position):
+            state.by_group.setdefault(group, {})[topic_id, partition] = position
+        case TopicForgotten(topic_id):
+            for group, places in list(state.by_group.items()):
+                for place in [p for p in places if p[0] == topic_id]:
+                    del places[place]
+                if not places:
+                    del state.by_group[group]

@@ -1,0 +1,109 @@
+"""Producing: what a topic allows, then the order in its partition, then an answer when durable.
+
+Batches come validated by records.codec.validate, which the dialect called when it took them
+from its frame: their bytes are what their header says. What is judged here needs policy.
+"""
+
+from collections.abc import Sequence
+
+from onelog import metrics as m
+from onelog.broker.partition import Partition
+from onelog.broker.topics.served import Served
+from onelog.broker.topics.settings import TopicPolicy
+from onelog.broker.values import Append, AppendResult, ProduceRules
+from onelog.clock import Clock
+from onelog.errors import InvalidRecord, InvalidTimestamp, OnelogError, RecordTooLarge
+from onelog.metrics import Metrics
+from onelog.model import NO_PRODUCER
+from onelog.records.batch import Batch
+from onelog.records.record import TimestampType
+from onelog.ticket import Ticket
+
+NO_TIMESTAMP = -1
+
+
+class Producing:
+    """Takes appends to their partitions. Lives in the loop's thread."""
+
+    def __init__(self, *, served: Served, clock: Clock, metrics: Metrics) -> None:
+        self._served = served
+        self._clock = clock
+        self._metrics = metrics
+
+    def produce(self, appends: Sequence[Append], rules: ProduceRules) -> list[Ticket[AppendResult]]:
+        """One ticket each, in their order; the order in the logs is fixed on return."""
+        now_ms = self._clock.wall_ms()
+        return [self._append(append, rules, now_ms) for append in appends]
+
+    def _append(self, append: Append, rules: ProduceRules, now_ms: int) -> Ticket[AppendResult]:
+        try:
+            partition = self._served.partition(append.topic, append.partition)
+            batches = _judged(partition, append.batches, rules, now_ms)
+            ticket = partition.append(batches, now_ms=now_ms)
+        except OnelogError as error:
+            return Ticket.refused(error)
+        records = sum(batch.record_count for batch in batches)
+        size = sum(batch.size for batch in batches)
+        ticket.add_callback(lambda done: self._count(done, rules.dialect, records, size))
+        return ticket
+
+    def _count(self, done: Ticket[AppendResult], dialect: str, records: int, size: int) -> None:
+        if done.error is None:
+            self._metrics.series(m.RECORDS_PRODUCED, dialect).add(records)
+            self._metrics.series(m.BYTES_PRODUCED, dialect).add(size)
+
+
+def _judged(
+    partition: Partition, batches: Sequence[Batch], rules: ProduceRules, now_ms: int
+) -> Sequence[Batch]:
+    """The batches as they may be appended, or the first refusal."""
+    policy = partition.policy
+    if rules.kafka_rules:
+        _judge_shape(partition, batches)
+    own = policy.batch_bytes_max
+    size_max = min(rules.batch_bytes_max if own is None else own, policy.log.segment_bytes - 1)
+    for batch in batches:
+        if batch.size > size_max:
+            raise RecordTooLarge(
+                topic=partition.topic, partition=partition.index, size=batch.size, size_max=size_max
+            )
+    if policy.restamps:
+        return [batch.restamped(now_ms) for batch in batches]
+    if rules.kafka_rules:
+        for batch in batches:
+            _judge_time(partition, batch, policy, now_ms)
+    return batches
+
+
+def _judge_shape(partition: Partition, batches: Sequence[Batch]) -> None:
+    """What Kafka refuses of its own producers."""
+    where = f"{partition.topic}/{partition.index}"
+    if len(batches) != 1:
+        raise InvalidRecord(where=where, reason=f"{len(batches)} batches; expected one for each partition")
+    batch = batches[0]
+    if batch.base_offset != 0:
+        raise InvalidRecord(where=where, reason=f"base offset {batch.base_offset}; expected 0 of a producer")
+    if batch.is_control:
+        raise InvalidRecord(where=where, reason="a control batch; only the broker writes those")
+    if batch.producer_id != NO_PRODUCER and batch.base_sequence < 0:
+        reason = f"producer {batch.producer_id} with base sequence {batch.base_sequence}; expected 0 or more"
+        raise InvalidRecord(where=where, reason=reason)
+
+
+def _judge_time(partition: Partition, batch: Batch, policy: TopicPolicy, now_ms: int) -> None:
+    """By the header alone: the first record's time and the latest one."""
+    earliest = now_ms - policy.timestamp_before_max_ms
+    latest = now_ms + policy.timestamp_after_max_ms
+    found = batch.max_timestamp_ms
+    first = batch.base_timestamp_ms
+    is_late = found != NO_TIMESTAMP and not earliest <= found <= latest
+    if first != NO_TIMESTAMP and first < earliest:
+        found, is_late = first, True
+    if is_late or batch.timestamp_type is not TimestampType.CREATE_TIME:
+        raise InvalidTimestamp(
+            topic=partition.topic,
+            partition=partition.index,
+            timestamp_ms=found,
+            earliest_ms=earliest,
+            latest_ms=latest,
+        )

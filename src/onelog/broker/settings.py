@@ -1,0 +1,31 @@
+"""What can be set of the broker as a whole. What can be set of a topic: topics/settings.py."""
+
+from dataclasses import dataclass
+
+from onelog.settings import setting
+
+
+@dataclass(frozen=True)
+class BrokerSettings:
+    """The bounds and defaults of one broker; each is a line of the configuration page."""
+
+    partition_count_default: int = setting(
+        1, help="Partitions of a topic that is created without a number of them."
+    )
+    partition_count_max: int = setting(10_000, help="The most partitions that a topic may have.")
+    auto_create_topics: bool = setting(
+        True, help="Whether a topic comes to be when a client asks for it by name."
+    )
+    message_bytes_max: int = setting(
+        1_048_588, help="The largest batch of a Kafka producer, for topics that do not say.", unit="bytes"
+    )
+    note_bytes_max: int = setting(4096, help="The longest note kept with a position.", unit="bytes")
+    writer_threads: int = setting(
+        4, help="Partitions whose segments are written and synced at the same time."
+    )
+    retention_check_interval_ms: int = setting(
+        300_000, help="How often retention looks for segments that may go.", unit="ms"
+    )
+    fetch_wait_max_ms: int = setting(
+        300_000, help="The longest that a fetch waits for records, whatever it asks for.", unit="ms"
+    )

@@ -1,0 +1,77 @@
+"""The topics that are served: their rows are durable and their logs are open.
+
+To everybody outside a topic exists while it is here, and looks as it does here. What was
+decided and is not durable yet is seen by the deciding parts only.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from onelog.broker.partition import Partition
+from onelog.broker.values import Topic
+from onelog.errors import UnknownPartition, UnknownTopic, UnknownTopicId
+from onelog.model import TopicId
+
+
+@dataclass
+class ServedTopic:
+    """One topic and its partitions, in the order of their numbers."""
+
+    topic: Topic
+    partitions: list[Partition]
+
+
+class Served:
+    """All served topics. Owned by the topics' service; everybody else reads."""
+
+    def __init__(self) -> None:
+        self._by_name: dict[str, ServedTopic] = {}
+        self._by_id: dict[TopicId, ServedTopic] = {}
+
+    def topics(self) -> list[Topic]:
+        """All of them, by name."""
+        return [self._by_name[name].topic for name in sorted(self._by_name)]
+
+    def topic(self, name: str) -> Topic:
+        """The topic of that name, or UnknownTopic."""
+        return self.find(name).topic
+
+    def topic_by_id(self, id: TopicId) -> Topic:
+        """The topic of that id, or UnknownTopicId."""
+        found = self._by_id.get(id)
+        if found is None:
+            raise UnknownTopicId(topic_id=str(id))
+        return found.topic
+
+    def find(self, name: str) -> ServedTopic:
+        """The topic with its partitions, or UnknownTopic."""
+        found = self._by_name.get(name)
+        if found is None:
+            raise UnknownTopic(topic=name)
+        return found
+
+    def partition(self, name: str, index: int) -> Partition:
+        """One partition, open or closed; or UnknownTopic, UnknownPartition."""
+        partitions = self.find(name).partitions
+        if not 0 <= index < len(partitions):
+            raise UnknownPartition(topic=name, partition=index, partition_count=len(partitions))
+        return partitions[index]
+
+    def partitions(self) -> Iterator[tuple[Topic, Partition]]:
+        """Every partition of every topic."""
+        for served in self._by_name.values():
+            for partition in served.partitions:
+                yield served.topic, partition
+
+    def publish(self, served: ServedTopic) -> None:
+        """From now on it exists, or looks like this."""
+        self._by_name[served.topic.name] = served
+        self._by_id[served.topic.id] = served
+
+    def withdraw(self, topic: Topic) -> list[Partition]:
+        """From now on it does not exist; its partitions are the caller's to close."""
+        served = self._by_id.pop(topic.id, None)
+        if served is None:
+            return []  # its logs could not be made
+        del self._by_name[served.topic.name]
+        return served.partitions

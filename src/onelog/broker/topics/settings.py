@@ -1,0 +1,218 @@
+"""What can be set of a topic: Kafka's names and defaults, and which of them do something here.
+
+Every name is known, so that Kafka's tools see what they expect. One that we do not act on
+can only be given its default: a setting that is accepted and does nothing is a lie.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from onelog.broker.values import SettingValue, Topic
+from onelog.errors import InvalidConfig
+from onelog.storage.log import LogSettings
+from onelog.storage.retention import Limits
+
+INT_MAX = (1 << 31) - 1
+LONG_MAX = (1 << 63) - 1
+CREATE_TIME = "CreateTime"
+LOG_APPEND_TIME = "LogAppendTime"
+
+
+@dataclass(frozen=True)
+class TopicSetting:
+    """One line of the table. honoured: it has an effect, and may differ from its default."""
+
+    name: str
+    kind: str
+    default: str
+    doc: str
+    honoured: bool = False
+    low: int = 0
+    high: int = LONG_MAX
+    words: tuple[str, ...] = ()
+
+
+def _honoured(
+    name: str,
+    kind: str,
+    default: str,
+    doc: str,
+    *,
+    low: int = 0,
+    high: int = LONG_MAX,
+    words: tuple[str, ...] = (),
+) -> TopicSetting:
+    return TopicSetting(name, kind, default, doc, True, low, high, words)
+
+
+_MAX = str(LONG_MAX)
+
+TABLE: tuple[TopicSetting, ...] = (
+    TopicSetting("cleanup.policy", "list", "delete", "What happens to old segments: they are deleted."),
+    TopicSetting("compression.gzip.level", "int", "-1", "How hard gzip tries; batches stay as sent."),
+    TopicSetting("compression.lz4.level", "int", "9", "How hard lz4 tries; batches stay as sent."),
+    TopicSetting("compression.type", "string", "producer", "The codec on disk: the producer's own."),
+    TopicSetting("compression.zstd.level", "int", "3", "How hard zstd tries; batches stay as sent."),
+    TopicSetting("delete.retention.ms", "long", "86400000", "How long compaction keeps tombstones."),
+    TopicSetting("file.delete.delay.ms", "long", "60000", "Wait before a file goes; ours go at once."),
+    TopicSetting("flush.messages", "long", _MAX, "Records between syncs; every answer is synced here."),
+    TopicSetting("flush.ms", "long", _MAX, "Time between syncs; every answer is synced here."),
+    TopicSetting("follower.replication.throttled.replicas", "list", "", "Replicas that are slowed down."),
+    _honoured("index.interval.bytes", "int", "4096", "Bytes of records between index entries.", high=INT_MAX),
+    TopicSetting("leader.replication.throttled.replicas", "list", "", "Leaders that are slowed down."),
+    TopicSetting("local.retention.bytes", "long", "-2", "Bytes kept here when others are remote."),
+    TopicSetting("local.retention.ms", "long", "-2", "Time kept here when older ones are remote."),
+    TopicSetting("max.compaction.lag.ms", "long", _MAX, "The longest that a record stays uncompacted."),
+    _honoured("max.message.bytes", "int", "1048588", "The largest batch, for every producer.", high=INT_MAX),
+    _honoured(
+        "message.timestamp.after.max.ms", "long", "3600000", "How far ahead of our clock a record may be."
+    ),
+    _honoured("message.timestamp.before.max.ms", "long", _MAX, "How far behind our clock a record may be."),
+    _honoured(
+        "message.timestamp.type",
+        "string",
+        CREATE_TIME,
+        "Whose time a record has: its producer's, or the log's at the append.",
+        words=(CREATE_TIME, LOG_APPEND_TIME),
+    ),
+    TopicSetting("min.cleanable.dirty.ratio", "double", "0.5", "How much must be old before compaction."),
+    TopicSetting("min.compaction.lag.ms", "long", "0", "The least time that a record stays uncompacted."),
+    TopicSetting("min.insync.replicas", "int", "1", "Copies that a write waits for; there is one."),
+    TopicSetting("preallocate", "boolean", "false", "Whether segments are filled beforehand."),
+    TopicSetting("remote.log.copy.disable", "boolean", "false", "Whether remote copies are paused."),
+    TopicSetting("remote.log.delete.on.disable", "boolean", "false", "Whether remote copies go when off."),
+    TopicSetting("remote.storage.enable", "boolean", "false", "Whether segments are copied elsewhere."),
+    _honoured("retention.bytes", "long", "-1", "Bytes kept of each partition; -1: any number.", low=-1),
+    _honoured("retention.ms", "long", "604800000", "How long records are kept; -1: for ever.", low=-1),
+    _honoured(
+        "segment.bytes",
+        "int",
+        "1073741824",
+        "The size at which a segment ends and the next begins.",
+        low=1 << 20,
+        high=INT_MAX,
+    ),
+    TopicSetting("segment.index.bytes", "int", "10485760", "The largest index file."),
+    TopicSetting("segment.jitter.ms", "long", "0", "A random part that is taken off segment.ms."),
+    _honoured("segment.ms", "long", "604800000", "The age at which a segment ends.", low=1),
+    TopicSetting("unclean.leader.election.enable", "boolean", "false", "Whether a copy that lags may lead."),
+)
+BY_NAME: Mapping[str, TopicSetting] = {setting.name: setting for setting in TABLE}
+
+
+@dataclass(frozen=True, slots=True)
+class TopicPolicy:
+    """A topic's settings as numbers, made once when they change. None: no limit of its own."""
+
+    batch_bytes_max: int | None
+    restamps: bool
+    timestamp_after_max_ms: int
+    timestamp_before_max_ms: int
+    limits: Limits
+    log: LogSettings
+
+
+def policy_of(own: Mapping[str, str]) -> TopicPolicy:
+    """The policy that valid settings make."""
+
+    def number(name: str) -> int:
+        return int(own.get(name, BY_NAME[name].default))
+
+    stamps = own.get("message.timestamp.type", CREATE_TIME)
+    return TopicPolicy(
+        batch_bytes_max=number("max.message.bytes") if "max.message.bytes" in own else None,
+        restamps=stamps == LOG_APPEND_TIME,
+        timestamp_after_max_ms=number("message.timestamp.after.max.ms"),
+        timestamp_before_max_ms=number("message.timestamp.before.max.ms"),
+        limits=Limits(
+            retention_bytes=number("retention.bytes"),
+            retention_ms=number("retention.ms"),
+        ),
+        log=LogSettings(
+            segment_bytes=number("segment.bytes"),
+            segment_ms=number("segment.ms"),
+            index_interval_bytes=number("index.interval.bytes"),
+        ),
+    )
+
+
+def changed(own: Mapping[str, str], changes: Mapping[str, str | None]) -> dict[str, str]:
+    """The settings after the changes, in one spelling, or InvalidConfig."""
+    settings = dict(own)
+    for name, text in changes.items():
+        value = None if text is None else checked(name, text)
+        if name not in BY_NAME:
+            raise InvalidConfig(key=name, value=str(text), expected="the name of a topic's setting")
+        if value is None:
+            settings.pop(name, None)
+        else:
+            settings[name] = value
+    return settings
+
+
+def checked(name: str, text: str) -> str:
+    """The value as it is kept, or InvalidConfig."""
+    setting = BY_NAME.get(name)
+    if setting is None:
+        raise InvalidConfig(key=name, value=text, expected="the name of a topic's setting")
+    value = _KINDS[setting.kind](setting, text.strip())
+    if not setting.honoured and value != setting.default:
+        expected = f"{setting.default!r}, the only value that has an effect here"
+        raise InvalidConfig(key=name, value=text, expected=expected)
+    return value
+
+
+def described(topic: Topic, *, message_bytes_max: int) -> list[SettingValue]:
+    """All settings of the topic, in the order of their names."""
+    values = []
+    for setting in TABLE:
+        default = str(message_bytes_max) if setting.name == "max.message.bytes" else setting.default
+        own = topic.settings.get(setting.name)
+        value = default if own is None else own
+        values.append(SettingValue(setting.name, value, default, setting.kind, own is not None, setting.doc))
+    return values
+
+
+def _whole(setting: TopicSetting, text: str) -> str:
+    try:
+        value = int(text)
+    except ValueError:
+        raise InvalidConfig(key=setting.name, value=text, expected="a whole number") from None
+    low = setting.low if setting.honoured else -LONG_MAX
+    if not low <= value <= setting.high:
+        expected = f"{setting.low} to {setting.high}"
+        raise InvalidConfig(key=setting.name, value=text, expected=expected)
+    return str(value)
+
+
+def _number(setting: TopicSetting, text: str) -> str:
+    try:
+        return str(float(text))
+    except ValueError:
+        raise InvalidConfig(key=setting.name, value=text, expected="a number") from None
+
+
+def _truth(setting: TopicSetting, text: str) -> str:
+    if text.lower() not in ("true", "false"):
+        raise InvalidConfig(key=setting.name, value=text, expected="true or false")
+    return text.lower()
+
+
+def _word(setting: TopicSetting, text: str) -> str:
+    if setting.words and text not in setting.words:
+        raise InvalidConfig(key=setting.name, value=text, expected=" or ".join(setting.words))
+    return text
+
+
+def _words(setting: TopicSetting, text: str) -> str:
+    return ",".join(word.strip() for word in text.split(",") if word.strip())
+
+
+_KINDS: Mapping[str, Callable[[TopicSetting, str], str]] = {
+    "int": _whole,
+    "long": _whole,
+    "double": _number,
+    "boolean": _truth,
+    "string": _word,
+    "list": _words,
+}
