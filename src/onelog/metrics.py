@@ -94,6 +94,10 @@ class Metrics:
         found = self._series.get((metric, values))
         return found.value if found else 0
 
+    def total(self, metric: Metric) -> int:
+        """The sum over all label values."""
+        return sum(series.value for (counted, _), series in self._series.items() if counted is metric)
+
     def text(self) -> str:
         """The Prometheus text form."""
         for fn in self._collectors:

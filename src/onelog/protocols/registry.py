@@ -1,0 +1,8 @@
+"""The dialects that this broker speaks, a line each. Where their bytes overlap, the first one wins."""
+
+from typing import Final
+
+from onelog.protocols.contract import Endpoint
+from onelog.protocols.rustlog.endpoint import RustLogEndpoint
+
+ENDPOINTS: Final[tuple[Endpoint, ...]] = (RustLogEndpoint(),)
