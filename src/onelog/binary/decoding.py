@@ -74,8 +74,7 @@ class _Decoding:
             with self.source.inside(f".{name}"):
                 self.field(f"{target}.{name}", field)
         if self.form.flexible:
-            with self.source.inside(".<tags>"):
-                self.tags(target, places.tagged)
+            self.tags(target, places.tagged)
 
     def field(self, target: str, field: Field) -> None:
         """One field, assigned to the target."""
@@ -173,23 +172,25 @@ class _Decoding:
     def tags(self, target: str, tagged: dict[str, Field]) -> None:
         """The section at the end of a struct. Unknown tags are skipped: newer peers have more."""
         count = self.source.fresh("n")
-        self.read("B", count)
-        self.flush()
-        if not tagged:
-            self.source.line(f"if {count}: pos = skip_tags(view, pos - 1, end)")
-            return
-        with self.source.block(f"if {count}"):
-            self.source.line(f"{count}, pos = read_uvarint(view, pos - 1)")
-            with self.source.block(f"for _ in range({count})"):
-                self.tag(target, tagged)
+        with self.source.inside(".<tags>"):
+            self.read("B", count)
+            self.flush()
+            if not tagged:
+                self.source.line(f"if {count}: pos = skip_tags(view, pos - 1, end)")
+                return
+            with self.source.block(f"if {count}"):
+                self.source.line(f"{count}, pos = read_uvarint(view, pos - 1)")
+        with self.source.block(f"for _ in range({count})"):
+            self.tag(target, tagged)
 
     def tag(self, target: str, tagged: dict[str, Field]) -> None:
         """One tagged field: its number, its size, and as many bytes."""
         tag, size, stop = (self.source.fresh(stem) for stem in ("tag", "size", "stop"))
-        self.source.line(f"{tag}, pos = read_uvarint(view, pos)")
-        self.source.line(f"{size}, pos = read_uvarint(view, pos)")
-        self.source.line(f"if {size} > end - pos: raise wrong_size({size}, pos, end)")
-        self.source.line(f"{stop} = pos + {size}")
+        with self.source.inside(".<tags>"):
+            self.source.line(f"{tag}, pos = read_uvarint(view, pos)")
+            self.source.line(f"{size}, pos = read_uvarint(view, pos)")
+            self.source.line(f"if {size} > end - pos: raise wrong_size({size}, pos, end)")
+            self.source.line(f"{stop} = pos + {size}")
         for name, field in tagged.items():
             with self.source.inside(f".{name}"), self.source.block(f"if {tag} == {field.tag}"):
                 self.field(f"{target}.{name}", field)

@@ -57,13 +57,10 @@ class _Encoding:
         for name, field in places.plain.items():
             with self.source.inside(f".{name}"):
                 self.field(f"{origin}.{name}", field)
-        if not self.form.flexible:
-            return
-        with self.source.inside(".<tags>"):
-            if places.tagged:
-                self.tags(origin, places.tagged)
-            else:
-                self.write("B", "0")
+        if self.form.flexible and places.tagged:
+            self.tags(origin, places.tagged)
+        elif self.form.flexible:
+            self.write("B", "0")
 
     def field(self, value: str, field: Field) -> None:
         """One field, whose value is an expression that is cheap to repeat or a name."""

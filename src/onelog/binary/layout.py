@@ -1,6 +1,5 @@
 """What a declaration comes to in one version: which fields lie there, in which order and size."""
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from struct import calcsize
 from typing import Any
@@ -132,18 +131,3 @@ def least_bytes_of(declaration: Declaration, form: Form) -> int:
     """The fewest bytes that a struct takes in this version."""
     plain = placed(declaration, form).plain.values()
     return sum(least_bytes(field, form) for field in plain) + (1 if form.flexible else 0)
-
-
-def nested(declaration: Declaration) -> Iterator[Declaration]:
-    """The declarations of the structs inside, each once, deepest last."""
-    seen = {declaration.cls}
-    waiting = [declaration]
-    while waiting:
-        for field in waiting.pop(0).fields.values():
-            inner = field
-            while isinstance(inner.kind, Array | Option):
-                inner = inner.kind.element if isinstance(inner.kind, Array) else inner.kind.inner
-            if isinstance(inner.kind, Struct) and inner.kind.cls not in seen:
-                seen.add(inner.kind.cls)
-                waiting.append(declaration_of(inner.kind.cls))
-                yield waiting[-1]

@@ -1,6 +1,6 @@
 """The one way to declare a wire layout: a class of fields, turned into encode and decode functions.
 
-    @message(order=BIG)
+    @message(byte_order=BIG)
     class CommitOffset:
         \"\"\"Remember how far a group has read.\"\"\"
 
@@ -71,13 +71,14 @@ class MessageCodec(Generic[T]):
 @dataclass_transform(kw_only_default=True)
 def message(
     *,
-    order: Order = BIG,
+    byte_order: Order = BIG,
     flexible: int | None = None,
     lengths: Lengths = UNSIGNED,
     elements_max: int = ELEMENTS_MAX,
 ) -> Callable[[type[T]], type[T]]:
     """Declares a class as a message or a part of one.
 
+    byte_order is not called order, because type checkers take that word for dataclasses' own.
     flexible is the first version with compact lengths and tagged fields; None: there is none.
     lengths tells how lengths and counts that cannot be null are read.
     """
@@ -85,7 +86,7 @@ def message(
     def declare(cls: type[T]) -> type[T]:
         fields = {name: field for name, field in vars(cls).items() if isinstance(field, Field)}
         made = _with_slots(cls, fields)
-        made.__declaration__ = Declaration(made, fields, order, flexible, lengths, elements_max)  # type: ignore[attr-defined]  # ours alone
+        made.__declaration__ = Declaration(made, fields, byte_order, flexible, lengths, elements_max)  # type: ignore[attr-defined]  # ours alone
         return made
 
     return declare
