@@ -3,6 +3,7 @@
 from typing import Final
 
 from onelog.protocols.contract import Endpoint
+from onelog.protocols.kafka.endpoint import KafkaEndpoint
 from onelog.protocols.rustlog.endpoint import RustLogEndpoint
 
-ENDPOINTS: Final[tuple[Endpoint, ...]] = (RustLogEndpoint(),)
+ENDPOINTS: Final[tuple[Endpoint, ...]] = (KafkaEndpoint(), RustLogEndpoint())
