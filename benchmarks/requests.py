@@ -19,7 +19,8 @@ from onelog.protocols.kafka.messages.header import RequestHeader
 from onelog.protocols.kafka.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
 
 from benchmarks.measure import cpu_s, median, now_s, spread, table
-from onelog.client.kafka import Admin, KafkaClient
+from onelog.client.kafka.admin import Admin
+from onelog.client.kafka.client import KafkaClient
 from onelog.records.batch import Batch
 from onelog.records.record import Record
 from tests.support.served import Served
@@ -42,7 +43,7 @@ def main() -> None:
         Served(Path(folder) / "data") as served,
     ):
         with KafkaClient(served.bootstrap) as client:
-            Admin(client).create_topic(TOPIC, partitions=1)
+            Admin(client).create_topic(TOPIC, partition_count=1)
         frame = _frame()
         for _ in range(ROUNDS):
             floors.append(_timed_floor(Path(folder) / "floor", len(frame)))

@@ -1,0 +1,74 @@
+"""On an executor: one range of one partition, fetched as raw batches, handed on as Arrow.
+
+Stateless; no Python runs per record. What the range holds is what its offsets say: an offset
+without a record inside is a gap of the log (a marker, a compacted record), never a loss; a start
+that the log no longer has is one.
+"""
+
+import logging
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import pyarrow as pa
+from pyspark.sql.datasource import InputPartition
+from pyspark.sql.types import StructType
+
+from onelog.records.columns import to_arrow
+from onelog.spark.log import Log
+from onelog.spark.options import SourceOptions
+from onelog.spark.planning import Loss, Range, refusal
+
+LOG = logging.getLogger("onelog.spark")
+
+
+@dataclass
+class RangePartition(InputPartition):
+    """What one task reads. None: nothing, in a read that has no ranges at all."""
+
+    range: Range | None
+
+
+def read_range(
+    options: SourceOptions, schema: StructType, partition: RangePartition
+) -> Iterator[pa.RecordBatch]:
+    """The records of a range, in batches of thousands of rows."""
+    if partition.range is None:
+        return
+    columns = [field.name for field in schema.fields]
+    place, end = partition.range.place, partition.range.end
+    with Log(options) as log:
+        position = partition.range.start
+        while position < end:
+            fetched = log.fetch(place, position)
+            if fetched is None:
+                position = _passed_over(options, log, partition.range, position)
+                continue
+            if not fetched.batches:
+                raise ValueError(_stalled(partition.range, position, fetched.high_watermark))
+            yield from to_arrow(
+                fetched.batches,
+                offset_start=position,
+                offset_end=end,
+                columns=columns,
+                topic=place.topic,
+                partition=place.partition,
+                aborted=fetched.aborted,
+            )
+            position = fetched.next_offset
+
+
+def _stalled(wanted: Range, position: int, high_watermark: int) -> str:
+    return (
+        f"{wanted.place}: nothing came from offset {position} on, and the range ends at {wanted.end}; "
+        f"the log ends at {high_watermark}. The topic was made anew, or its broker lost records."
+    )
+
+
+def _passed_over(options: SourceOptions, log: Log, wanted: Range, position: int) -> int:
+    """Where to go on when the log no longer has a position; refused unless losses are to be borne."""
+    earliest = log.earliest([wanted.place])[wanted.place]
+    loss = Loss(wanted.place, f"offset {position} is wanted; the log begins at {earliest}")
+    if options.fail_on_data_loss:
+        raise ValueError(refusal([loss]))
+    LOG.warning("data was lost and is passed over: %s", loss)
+    return max(earliest, position) if earliest > position else wanted.end
