@@ -12,7 +12,9 @@ from onelog.binary.compression import Codec, compress, decompress
 from onelog.binary.crc import crc32c
 from onelog.binary.errors import BinaryError
 from onelog.errors import CorruptBatch, InvalidRecord
+from onelog.model import OFFSET_MAX
 from onelog.records import codec as layout
+from onelog.records import kernels
 from onelog.records.kernels import RECORD_BYTES_MIN, MalformedRecord
 from onelog.records.record import Buffer, Record, TimestampType
 
@@ -20,6 +22,7 @@ from onelog.records.record import Buffer, Record, TimestampType
 # well compressed would otherwise fill the memory.
 UNPACKED_BYTES_MAX = 256 << 20
 _SEQUENCES = 1 << 31
+_TIMESTAMP_MIN = -(1 << 63)
 
 
 class Batch:
@@ -173,6 +176,11 @@ class Batch:
             return -1
         return (self.base_sequence + self.last_offset_delta) % _SEQUENCES
 
+    @property
+    def next_sequence(self) -> int:
+        """The sequence that the producer's next batch begins with; -1 without sequences."""
+        return -1 if self.base_sequence < 0 else (self.last_sequence + 1) % _SEQUENCES
+
     def __repr__(self) -> str:
         return (
             f"Batch({self.base_offset}..{self.last_offset}, {self.record_count} records, {self.size} bytes)"
@@ -200,21 +208,64 @@ class Batch:
         for _, record in self.numbered(bytes_max=bytes_max):
             yield record
 
-    def numbered(self, *, bytes_max: int = UNPACKED_BYTES_MAX) -> Iterator[tuple[int, Record]]:
-        """The records, each with its offset."""
+    def numbered(
+        self, *, bytes_max: int = UNPACKED_BYTES_MAX, offset_start: int = 0
+    ) -> Iterator[tuple[int, Record]]:
+        """The records from offset_start on, each with its offset."""
         data = self.payload(bytes_max=bytes_max)
         append_ms = self.max_timestamp_ms if self.attributes & layout.APPEND_TIME_BIT else None
-        pos = 0
-        for index in range(self.record_count):
-            try:
+        try:
+            first, pos = kernels.seek(data, self.record_count, offset_start - self.base_offset)
+            for index in range(first, self.record_count):
                 pos, delta, record = layout.decode_record(
                     data, pos, index=index, base_timestamp_ms=self.base_timestamp_ms, append_ms=append_ms
                 )
-            except MalformedRecord as error:
-                raise InvalidRecord(self._name, str(error), index=index) from error
-            yield self.base_offset + delta, record
+                yield self.base_offset + delta, record
+        except MalformedRecord as error:
+            raise self._invalid(error) from error
         if pos != len(data):
             raise InvalidRecord(self._name, f"{len(data) - pos} bytes behind its last record")
+
+    def verify_records(self, *, bytes_max: int = UNPACKED_BYTES_MAX, gapless: bool = False) -> None:
+        """Look at every record, which validate() does not: InvalidRecord where one is not what it says.
+
+        gapless: also that their offsets are 0, 1, 2 and so on, as a producer has to send them.
+        """
+        data = self.payload(bytes_max=bytes_max)
+        try:
+            _, last, gaps, _, _ = kernels.walk(data, self.record_count)
+        except MalformedRecord as error:
+            raise self._invalid(error) from error
+        if last > self.last_offset_delta or (gapless and gaps):
+            raise InvalidRecord(self._name, f"its records reach offset {last} with {gaps} gaps")
+
+    def find_time(
+        self, timestamp_ms: int, *, offset_start: int = 0, offset_end: int = OFFSET_MAX
+    ) -> tuple[int, int] | None:
+        """(offset, time) of the first record that is this old or newer, between these offsets."""
+        appended = bool(self.attributes & layout.APPEND_TIME_BIT)
+        if appended and self.max_timestamp_ms < timestamp_ms:
+            return None
+        # The log's time stands for that of every record: the first between the offsets will do.
+        least = _TIMESTAMP_MIN if appended else timestamp_ms
+        place = (self.base_offset, self.base_timestamp_ms)
+        data = self.payload()
+        try:
+            found = kernels.find_time(data, self.record_count, *place, least, offset_start, offset_end)
+        except MalformedRecord as error:
+            raise self._invalid(error) from error
+        return (found[0], self.max_timestamp_ms) if found and appended else found
+
+    def find_time_max(self, *, offset_start: int = 0, offset_end: int = OFFSET_MAX) -> tuple[int, int] | None:
+        """(offset, time) of the first of the newest records between these offsets."""
+        if self.attributes & layout.APPEND_TIME_BIT:
+            return self.find_time(self.max_timestamp_ms, offset_start=offset_start, offset_end=offset_end)
+        place = (self.base_offset, self.base_timestamp_ms)
+        data = self.payload()
+        try:
+            return kernels.find_time_max(data, self.record_count, *place, offset_start, offset_end)
+        except MalformedRecord as error:
+            raise self._invalid(error) from error
 
     def renumbered(self, *, base_offset: int, leader_epoch: int) -> "Batch":
         """The same records at another place of a log: one copy, the CRC does not cover it."""
@@ -229,6 +280,9 @@ class Batch:
         layout.TIMESTAMP.pack_into(data, layout.MAX_TIMESTAMP_AT, append_time_ms)
         _renew_crc(data)
         return Batch(data, layout.HEADER.unpack_from(data))
+
+    def _invalid(self, error: MalformedRecord) -> InvalidRecord:
+        return InvalidRecord(self._name, str(error), index=error.index)
 
     @property
     def _name(self) -> str:

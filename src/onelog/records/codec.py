@@ -24,7 +24,7 @@ from onelog.binary.compression import Codec
 from onelog.binary.crc import crc32c
 from onelog.errors import CorruptBatch, InvalidRecord
 from onelog.model import OFFSET_MAX
-from onelog.records import kernels
+from onelog.records import kernels, packing
 from onelog.records.record import Buffer, Header, Record
 
 HEADER = struct.Struct(">qiibIhiqqqhii")
@@ -86,7 +86,7 @@ def encode_records(
     records: Iterable[Record], *, base_timestamp_ms: int, offset_deltas: Sequence[int] | None = None
 ) -> bytearray:
     """Records back to back, as they stand in a batch that is not compressed."""
-    return kernels.pack(records, base_timestamp_ms, offset_deltas)
+    return packing.pack(records, base_timestamp_ms, offset_deltas)
 
 
 def decode_record(

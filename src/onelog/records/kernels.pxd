@@ -4,8 +4,8 @@
 # position, so no call has to ask Python whether something was raised.
 
 cimport cython
+from onelog.records cimport blocks
 
-cdef bint _TYPED
 cdef long long _INT64_MAX
 cdef long long _INT32_MAX
 cdef long long _MILLIS_MAX
@@ -16,12 +16,13 @@ cdef class Room:
     cdef public unsigned char[::1] validity
     cdef public int[::1] ends
     cdef public unsigned char[::1] data
+    cdef unsigned char *bytes
     cdef public Py_ssize_t rows
     cdef public Py_ssize_t used
     cdef public Py_ssize_t nulls
 
     @cython.locals(row=Py_ssize_t, used=Py_ssize_t)
-    cdef bint add(self, const unsigned char[::1] source, Py_ssize_t at, Py_ssize_t length) noexcept
+    cdef bint add(self, const unsigned char *source, Py_ssize_t at, Py_ssize_t length) noexcept
 
 
 @cython.final
@@ -37,41 +38,13 @@ cdef class Columns:
     cdef public Py_ssize_t rows_max
 
 
-@cython.final
-cdef class Strings:
-    cdef const unsigned char[::1] validity
-    cdef Py_ssize_t bit
-    cdef const int[::1] ends
-    cdef const unsigned char[::1] data
-    cdef Py_ssize_t rows
-
-    @cython.locals(bit=Py_ssize_t, at=Py_ssize_t, length=Py_ssize_t)
-    cdef (Py_ssize_t, Py_ssize_t) find(self, Py_ssize_t row) noexcept
-
-
-@cython.final
-cdef class Rows:
-    cdef const long long[::1] timestamps
-    cdef Strings keys
-    cdef Strings values
-    cdef const int[::1] header_ends
-    cdef Strings header_names
-    cdef Strings header_values
-    cdef readonly Py_ssize_t count
-
-
-@cython.locals(i=Py_ssize_t)
-cdef void _copy(
-    unsigned char[::1] target, Py_ssize_t to, const unsigned char[::1] source, Py_ssize_t at, Py_ssize_t length
-) noexcept
-
 cpdef long long wrapped(long long value) noexcept
 
 cdef long long _micros(long long millis) noexcept
 
 @cython.locals(value=cython.ulonglong, shift=cython.int, byte=cython.ulonglong)
 cdef (long long, Py_ssize_t) _varint(
-    const unsigned char[::1] data, Py_ssize_t pos, Py_ssize_t end
+    const unsigned char *source, Py_ssize_t pos, Py_ssize_t end
 ) noexcept
 
 @cython.locals(
@@ -81,55 +54,59 @@ cdef (long long, Py_ssize_t) _varint(
 )
 cdef (
     Py_ssize_t, long long, long long, Py_ssize_t, Py_ssize_t, Py_ssize_t, Py_ssize_t, Py_ssize_t, Py_ssize_t
-) _record(const unsigned char[::1] data, Py_ssize_t pos, Py_ssize_t end) noexcept
+) _record(const unsigned char *source, Py_ssize_t pos, Py_ssize_t end) noexcept
 
 @cython.locals(length=cython.longlong, _=Py_ssize_t)
 cdef Py_ssize_t _headers_end(
-    const unsigned char[::1] data, Py_ssize_t at, Py_ssize_t stop, Py_ssize_t headers
+    const unsigned char *source, Py_ssize_t at, Py_ssize_t stop, Py_ssize_t headers
 ) noexcept
 
 @cython.locals(
-    end=Py_ssize_t, stop=Py_ssize_t, timestamp_delta=cython.longlong, offset_delta=cython.longlong,
+    source=cython.p_uchar, end=Py_ssize_t, stop=Py_ssize_t, timestamp_delta=cython.longlong, offset_delta=cython.longlong,
     key_at=Py_ssize_t, key_length=Py_ssize_t, value_at=Py_ssize_t, value_length=Py_ssize_t,
     headers=Py_ssize_t, at=Py_ssize_t, length=Py_ssize_t, _=Py_ssize_t,
 )
 cpdef tuple read(const unsigned char[::1] data, Py_ssize_t pos, Py_ssize_t index)
 
 @cython.locals(
-    end=Py_ssize_t, pos=Py_ssize_t, index=Py_ssize_t, timestamp_max=cython.longlong, last=cython.longlong,
-    gaps=Py_ssize_t, header_count=Py_ssize_t, key_bytes=Py_ssize_t, stop=Py_ssize_t,
+    source=cython.p_uchar, end=Py_ssize_t, pos=Py_ssize_t, index=Py_ssize_t, timestamp_max=cython.longlong, last=cython.longlong,
+    gaps=Py_ssize_t, header_count=Py_ssize_t, null_keys=Py_ssize_t, stop=Py_ssize_t,
     timestamp_delta=cython.longlong, offset_delta=cython.longlong, key_length=Py_ssize_t, headers=Py_ssize_t,
 )
 cpdef tuple walk(const unsigned char[::1] data, Py_ssize_t count)
 
 @cython.locals(
-    end=Py_ssize_t, pos=Py_ssize_t, index=Py_ssize_t, stop=Py_ssize_t, offset_delta=cython.longlong
+    source=cython.p_uchar, end=Py_ssize_t, pos=Py_ssize_t, index=Py_ssize_t, stop=Py_ssize_t, offset_delta=cython.longlong
 )
 cpdef tuple seek(const unsigned char[::1] data, Py_ssize_t count, long long offset_delta_min)
 
 @cython.locals(
-    end=Py_ssize_t, pos=Py_ssize_t, index=Py_ssize_t, stop=Py_ssize_t, timestamp_delta=cython.longlong,
-    offset_delta=cython.longlong, timestamp=cython.longlong,
+    source=cython.p_uchar, end=Py_ssize_t, pos=Py_ssize_t, index=Py_ssize_t, stop=Py_ssize_t,
+    timestamp=cython.longlong, offset=cython.longlong,
 )
-cpdef tuple find_time(
-    const unsigned char[::1] data, Py_ssize_t count, long long base_timestamp, long long timestamp_min
+cpdef object find_time(
+    const unsigned char[::1] data, Py_ssize_t count, long long base_offset, long long base_timestamp,
+    long long timestamp_min, long long offset_start, long long offset_end
 )
 
 @cython.locals(
-    end=Py_ssize_t, pos=Py_ssize_t, index=Py_ssize_t, stop=Py_ssize_t, timestamp_delta=cython.longlong,
-    offset_delta=cython.longlong, timestamp=cython.longlong, latest=cython.longlong,
-    latest_delta=cython.longlong,
+    source=cython.p_uchar, end=Py_ssize_t, pos=Py_ssize_t, index=Py_ssize_t, stop=Py_ssize_t,
+    timestamp=cython.longlong, offset=cython.longlong, found=cython.bint, latest=cython.longlong,
+    latest_offset=cython.longlong,
 )
-cpdef tuple find_time_max(const unsigned char[::1] data, Py_ssize_t count, long long base_timestamp)
+cpdef object find_time_max(
+    const unsigned char[::1] data, Py_ssize_t count, long long base_offset, long long base_timestamp,
+    long long offset_start, long long offset_end
+)
 
 @cython.locals(
-    end=Py_ssize_t, pos=Py_ssize_t, index=Py_ssize_t, stop=Py_ssize_t, offset_delta=cython.longlong,
+    source=cython.p_uchar, end=Py_ssize_t, pos=Py_ssize_t, index=Py_ssize_t, stop=Py_ssize_t, offset_delta=cython.longlong,
     key_at=Py_ssize_t, key_length=Py_ssize_t,
 )
 cpdef list keys(const unsigned char[::1] data, Py_ssize_t count)
 
 @cython.locals(
-    end=Py_ssize_t, pos=Py_ssize_t, first=Py_ssize_t, row=Py_ssize_t, index=Py_ssize_t, stop=Py_ssize_t,
+    source=cython.p_uchar, end=Py_ssize_t, pos=Py_ssize_t, first=Py_ssize_t, row=Py_ssize_t, index=Py_ssize_t, stop=Py_ssize_t,
     timestamp=cython.longlong, offset=cython.longlong, key_at=Py_ssize_t, key_length=Py_ssize_t,
     value_at=Py_ssize_t, value_length=Py_ssize_t, headers=Py_ssize_t, at=Py_ssize_t,
 )
@@ -142,42 +119,6 @@ cpdef Py_ssize_t fill(
     length=cython.longlong, names=Room, values=Room, _=Py_ssize_t
 )
 cdef int _fill_headers(
-    const unsigned char[::1] data, Py_ssize_t at, Py_ssize_t stop, Py_ssize_t headers, Py_ssize_t row,
+    const unsigned char *source, Py_ssize_t at, Py_ssize_t stop, Py_ssize_t headers, Py_ssize_t row,
     Columns columns
 ) except -1
-
-@cython.locals(zigzag=cython.ulonglong)
-cdef int _put(bytearray out, long long value) except -1
-
-cdef int _put_sized(bytearray out, object data) except -1
-
-@cython.locals(
-    out=bytearray, body=bytearray, index=Py_ssize_t, timestamp=cython.longlong
-)
-cpdef bytearray pack(object records, long long base_timestamp, object offset_deltas)
-
-@cython.locals(zigzag=cython.ulonglong, size=Py_ssize_t)
-cdef Py_ssize_t _size(long long value) noexcept
-
-@cython.locals(zigzag=cython.ulonglong)
-cdef Py_ssize_t _write(unsigned char[::1] out, Py_ssize_t at, long long value) noexcept
-
-@cython.locals(at=Py_ssize_t, length=Py_ssize_t)
-cdef Py_ssize_t _sized_bytes(Strings column, Py_ssize_t row) noexcept
-
-@cython.locals(at=Py_ssize_t, length=Py_ssize_t)
-cdef Py_ssize_t _write_sized(unsigned char[::1] out, Py_ssize_t to, Strings column, Py_ssize_t row) noexcept
-
-@cython.locals(
-    key=Py_ssize_t, value=Py_ssize_t, size=Py_ssize_t, first=Py_ssize_t, end=Py_ssize_t, header=Py_ssize_t
-)
-cdef Py_ssize_t _body_bytes(Rows rows, Py_ssize_t row, Py_ssize_t delta, long long timestamp_delta) noexcept
-
-@cython.locals(
-    first=Py_ssize_t, used=Py_ssize_t, latest=cython.longlong, timestamp=cython.longlong,
-    timestamp_delta=cython.longlong, body=Py_ssize_t,
-)
-cpdef tuple pack_rows(unsigned char[::1] out, Rows rows, Py_ssize_t row, long long base_timestamp)
-
-@cython.locals(first=Py_ssize_t, end=Py_ssize_t, header=Py_ssize_t)
-cdef Py_ssize_t _write_headers(unsigned char[::1] out, Py_ssize_t used, Rows rows, Py_ssize_t row) noexcept
