@@ -1,0 +1,39 @@
+"""One connection to a RustLog broker, in the JSON form: a frame out, a frame back."""
+
+from onelog.binary.errors import BinaryError
+from onelog.client.address import Address
+from onelog.client.errors import BadAnswer
+from onelog.client.retry import Deadline
+from onelog.client.stream import Stream
+from onelog.errors import InvalidRequest
+from onelog.protocols.rustlog.framing import HEADER_BYTES, payload_size
+from onelog.protocols.rustlog.json_form import MalformedJson, decode_response, encode
+from onelog.protocols.rustlog.messages import Request, Response
+
+
+class Connection:
+    """One owner at a time; its pool hands it on."""
+
+    def __init__(self, address: Address, deadline: Deadline) -> None:
+        self._stream = Stream(address, deadline)
+
+    def is_stale(self) -> bool:
+        """Whether it must not be used again."""
+        return self._stream.is_stale()
+
+    def close(self) -> None:
+        """No more of it."""
+        self._stream.close()
+
+    def ask(self, request: Request, *, doing: str, deadline: Deadline) -> Response:
+        """The broker's answer, an Error included."""
+        self._stream.send([encode(request)], doing=doing, deadline=deadline)
+        try:
+            size = payload_size(self._stream.receive(HEADER_BYTES, doing=doing, deadline=deadline))
+            answer = decode_response(self._stream.receive(size, doing=doing, deadline=deadline))
+        except (BinaryError, MalformedJson, InvalidRequest) as error:
+            raise BadAnswer(
+                f"{self._stream.address}: bad answer while {doing}: {error}. Is it a RustLog broker?"
+            ) from error
+        self._stream.answered()
+        return answer

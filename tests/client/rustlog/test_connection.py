@@ -1,0 +1,42 @@
+import pytest
+
+from onelog.client.address import Address
+from onelog.client.errors import BadAnswer, ConnectionLost
+from onelog.client.retry import Deadline
+from onelog.client.rustlog.connection import Connection
+from onelog.clock import SystemClock
+from onelog.protocols.rustlog.messages import Ping, Pong, Response
+from tests.support.scripted_server import HANG_UP, ScriptedServer
+
+DEADLINE = Deadline(SystemClock(), 30.0)
+
+
+def ask(answer: object) -> Response:
+    with ScriptedServer(lambda _: answer) as server:
+        connection = Connection(Address("127.0.0.1", server.port), DEADLINE)
+        try:
+            return connection.ask(Ping(), doing="pinging", deadline=DEADLINE)
+        finally:
+            connection.close()
+
+
+def test_a_request_is_one_frame_of_json_and_so_is_its_answer() -> None:
+    with ScriptedServer(lambda _: b'{"type":"Pong"}') as server:
+        connection = Connection(Address("127.0.0.1", server.port), DEADLINE)
+        assert connection.ask(Ping(), doing="pinging", deadline=DEADLINE) == Pong()
+        assert server.frames == [b'{"type":"Ping"}']
+        assert not connection.is_stale()
+        connection.close()
+
+
+@pytest.mark.parametrize(
+    "answer", [b"", b"\xff", b"{", b"[]", b'{"type":"Pang"}', b'{"type":"ProduceResponse"}']
+)
+def test_what_is_no_answer_is_said_to_be_none(answer: bytes) -> None:
+    with pytest.raises(BadAnswer, match=r"bad answer while pinging: .* Is it a RustLog broker\?"):
+        ask(answer)
+
+
+def test_a_broker_that_hangs_up_is_a_lost_connection() -> None:
+    with pytest.raises(ConnectionLost):
+        ask(HANG_UP)

@@ -1,0 +1,17 @@
+from onelog.client.rustlog.errors import RustLogError
+from onelog.protocols.rustlog.messages import Error
+
+
+def test_an_error_has_its_code_its_name_and_the_facts() -> None:
+    error = RustLogError(Error(code=416, message="Offset 5 out of range", details={"high_watermark": 3}))
+    assert (error.code, error.name, error.details) == (416, "OFFSET_OUT_OF_RANGE", {"high_watermark": 3})
+    assert str(error) == "OFFSET_OUT_OF_RANGE (416): Offset 5 out of range."
+    assert not error.retriable
+
+
+def test_what_is_the_brokers_own_fault_may_be_asked_again() -> None:
+    assert RustLogError(Error(code=503, message="disk")).retriable
+
+
+def test_a_code_that_is_not_known_is_shown_as_a_number() -> None:
+    assert RustLogError(Error(code=418, message="tea")).name == "ERROR_418"
