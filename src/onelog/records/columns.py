@@ -277,12 +277,14 @@ class _Made:
         )
 
     def headers(self, type_: pa.DataType, rows: int) -> pa.Array:
-        """The column of headers: lists of names and values."""
+        """The column of headers: lists of names and values, null where there are none, as Spark has it."""
         pair = type_.value_type
         names = _text(self._header_names.array(pair[0].type))
         values = self._header_values.array(pair[1].type)
         pairs = pa.Array.from_buffers(pair, len(names), [None], 0, children=[names, values])
-        return pa.Array.from_buffers(type_, rows, [None, self._header_ends], 0, children=[pairs])
+        lists = pa.Array.from_buffers(type_, rows, [None, self._header_ends], 0, children=[pairs])
+        some = pc.greater(pc.list_value_length(lists), 0).buffers()[1]
+        return pa.Array.from_buffers(type_, rows, [some, self._header_ends], children=[pairs])
 
 
 def _view(buffer: pa.Buffer, kind: Kind) -> memoryview:
