@@ -139,7 +139,7 @@ class Broker:
     def produce(self, appends: Sequence[Append], *, rules: ProduceRules) -> list[Ticket[AppendResult]]:
         """One ticket for each; their order in the logs is fixed on return.
 
-        Batches have passed records.codec.validate: their bytes are what their headers say.
+        Batches have passed records.batch.check_produced and records.codec.validate.
         """
         return self._parts.producing.produce(appends, rules)
 

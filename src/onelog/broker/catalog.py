@@ -79,10 +79,7 @@ class Catalog:
             return
         self.failed = error
         pending = [*(self._in_flight or ()), *self._waiting]
-        self._waiting = []
-        self._statements = []
-        if self._in_flight is not None:
-            self._in_flight = []
+        self._waiting, self._statements = [], []
         for ticket in pending:
             ticket.fail(error)
         self._on_failure(error)
@@ -109,15 +106,13 @@ class Catalog:
         future.add_done_callback(lambda f: self._loop.call_soon_threadsafe(self._transaction_done, f))
 
     def _transaction_done(self, future: "Future[None]") -> None:
-        done, self._in_flight = self._in_flight or [], None
         error = future.exception()
         if error is not None:
-            self._in_flight = done
             self.fail(_as_failure(error))
-            self._in_flight = None
-            return
-        if self.failed is None:
-            self._transactions.add()
+        done, self._in_flight = self._in_flight or [], None
+        if self.failed is not None:
+            return  # every ticket has been told
+        self._transactions.add()
         for ticket in done:
             ticket.resolve(None)
         if self._waiting:

@@ -8,8 +8,10 @@ for, so that every reader gets on.
 from collections.abc import Sequence
 
 from onelog import metrics as m
+from onelog.broker.partition import visible_end
 from onelog.broker.settings import BrokerSettings
 from onelog.broker.topics.served import Served
+from onelog.broker.traffic import Traffic
 from onelog.broker.values import Aborted, Read, ReadResult
 from onelog.broker.waiting import FetchWaiter
 from onelog.errors import OnelogError
@@ -27,7 +29,7 @@ class Fetching:
     def __init__(self, *, served: Served, settings: BrokerSettings, metrics: Metrics) -> None:
         self._served = served
         self._settings = settings
-        self._metrics = metrics
+        self._traffic = Traffic(metrics, records=m.RECORDS_FETCHED, size=m.BYTES_FETCHED)
 
     def fetch(
         self, reads: Sequence[Read], *, bytes_max: int, isolation: Isolation, view: View, dialect: str
@@ -54,7 +56,7 @@ class Fetching:
         def look(is_last: bool) -> Results | int:
             results = self._look(reads, bytes_max, isolation, view)
             missing = enough - sum(r.size for r in results if isinstance(r, ReadResult))
-            if missing > 0 and not is_last and not any(isinstance(r, OnelogError) for r in results):
+            if missing > 0 and not is_last and not any(_is_final(r, isolation) for r in results):
                 return missing
             self._count(results, dialect)
             return results
@@ -103,8 +105,14 @@ class Fetching:
         batches = [b for result in results if isinstance(result, ReadResult) for b in result.batches]
         if batches:
             records = sum(batch.record_count for batch in batches)
-            self._metrics.series(m.RECORDS_FETCHED, dialect).add(records)
-            self._metrics.series(m.BYTES_FETCHED, dialect).add(sum(batch.size for batch in batches))
+            self._traffic.add(dialect, records=records, size=sum(batch.size for batch in batches))
+
+
+def _is_final(result: ReadResult | OnelogError, isolation: Isolation) -> bool:
+    """A refusal, or records that leave no room for those behind them: waiting brings no more."""
+    if isinstance(result, OnelogError):
+        return True
+    return bool(result.batches) and result.offset_next < visible_end(result.marks, isolation)
 
 
 def _is_aborted(batch: Batch, aborted: Sequence[Aborted]) -> bool:

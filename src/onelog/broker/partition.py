@@ -8,6 +8,7 @@ Parses nothing and knows no policy but what its topic's settings say.
 from collections import deque
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from copy import copy
 
 from onelog.broker.committer import Committer
 from onelog.broker.topics.settings import TopicPolicy
@@ -69,7 +70,7 @@ class Partition:
         """The log, or why there is none."""
         if self._log is None:
             assert self._closed is not None
-            raise self._closed
+            raise copy(self._closed)  # one that is raised again and again collects tracebacks
         return self._log
 
     @property
@@ -85,13 +86,14 @@ class Partition:
     def append(self, batches: Sequence[Batch], *, now_ms: int) -> Ticket[AppendResult]:
         """In this order, behind everything before; the ticket is done when it is durable."""
         log = self.log
+        if self._committer.failed is not None:
+            return Ticket.refused(self._committer.failed)
         try:
             appended = log.append(batches, leader_epoch=self.leader_epoch, now_ms=now_ms)
         except OnelogError as error:
             # What it was refused for may be a batch that a power cut still takes back.
             return self._committer.follow(log, log.marks.appended, error)
-        timestamp_ms = appended.timestamp_ms if self._policy.restamps else -1
-        result = AppendResult(appended.base, appended.next, timestamp_ms, log.marks.start)
+        result = AppendResult(appended.base, appended.next, appended.timestamp_ms, log.marks.start)
         if not isinstance(appended, Appended):
             return self._committer.follow(log, appended.next, result)
         self._unseen.append((appended.next, sum(batch.size for batch in batches)))

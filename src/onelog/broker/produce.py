@@ -1,7 +1,7 @@
 """Producing: what a topic allows, then the order in its partition, then an answer when durable.
 
-Batches come validated by records.codec.validate, which the dialect called when it took them
-from its frame: their bytes are what their header says. What is judged here needs policy.
+Batches come from the dialect with records.batch.check_produced and records.codec.validate passed
+(or were built by it): their bytes are what their headers say. What is judged here needs policy.
 """
 
 from collections.abc import Sequence
@@ -10,11 +10,11 @@ from onelog import metrics as m
 from onelog.broker.partition import Partition
 from onelog.broker.topics.served import Served
 from onelog.broker.topics.settings import TopicPolicy
+from onelog.broker.traffic import Traffic
 from onelog.broker.values import Append, AppendResult, ProduceRules
 from onelog.clock import Clock
-from onelog.errors import InvalidRecord, InvalidTimestamp, OnelogError, RecordTooLarge
+from onelog.errors import InvalidTimestamp, OnelogError, RecordTooLarge
 from onelog.metrics import Metrics
-from onelog.model import NO_PRODUCER
 from onelog.records.batch import Batch
 from onelog.records.record import TimestampType
 from onelog.ticket import Ticket
@@ -28,7 +28,7 @@ class Producing:
     def __init__(self, *, served: Served, clock: Clock, metrics: Metrics) -> None:
         self._served = served
         self._clock = clock
-        self._metrics = metrics
+        self._traffic = Traffic(metrics, records=m.RECORDS_PRODUCED, size=m.BYTES_PRODUCED)
 
     def produce(self, appends: Sequence[Append], rules: ProduceRules) -> list[Ticket[AppendResult]]:
         """One ticket each, in their order; the order in the logs is fixed on return."""
@@ -42,15 +42,13 @@ class Producing:
             ticket = partition.append(batches, now_ms=now_ms)
         except OnelogError as error:
             return Ticket.refused(error)
-        records = sum(batch.record_count for batch in batches)
-        size = sum(batch.size for batch in batches)
-        ticket.add_callback(lambda done: self._count(done, rules.dialect, records, size))
+        ticket.add_callback(lambda done: self._count(done, rules.dialect, batches))
         return ticket
 
-    def _count(self, done: Ticket[AppendResult], dialect: str, records: int, size: int) -> None:
+    def _count(self, done: Ticket[AppendResult], dialect: str, batches: Sequence[Batch]) -> None:
         if done.error is None:
-            self._metrics.series(m.RECORDS_PRODUCED, dialect).add(records)
-            self._metrics.series(m.BYTES_PRODUCED, dialect).add(size)
+            records = sum(batch.record_count for batch in batches)
+            self._traffic.add(dialect, records=records, size=sum(batch.size for batch in batches))
 
 
 def _judged(
@@ -58,8 +56,6 @@ def _judged(
 ) -> Sequence[Batch]:
     """The batches as they may be appended, or the first refusal."""
     policy = partition.policy
-    if rules.kafka_rules:
-        _judge_shape(partition, batches)
     own = policy.batch_bytes_max
     size_max = min(rules.batch_bytes_max if own is None else own, policy.log.segment_bytes - 1)
     for batch in batches:
@@ -73,21 +69,6 @@ def _judged(
         for batch in batches:
             _judge_time(partition, batch, policy, now_ms)
     return batches
-
-
-def _judge_shape(partition: Partition, batches: Sequence[Batch]) -> None:
-    """What Kafka refuses of its own producers."""
-    where = f"{partition.topic}/{partition.index}"
-    if len(batches) != 1:
-        raise InvalidRecord(where=where, reason=f"{len(batches)} batches; expected one for each partition")
-    batch = batches[0]
-    if batch.base_offset != 0:
-        raise InvalidRecord(where=where, reason=f"base offset {batch.base_offset}; expected 0 of a producer")
-    if batch.is_control:
-        raise InvalidRecord(where=where, reason="a control batch; only the broker writes those")
-    if batch.producer_id != NO_PRODUCER and batch.base_sequence < 0:
-        reason = f"producer {batch.producer_id} with base sequence {batch.base_sequence}; expected 0 or more"
-        raise InvalidRecord(where=where, reason=reason)
 
 
 def _judge_time(partition: Partition, batch: Batch, policy: TopicPolicy, now_ms: int) -> None:

@@ -5,13 +5,14 @@ its successor's. A read answers what was true when it was asked, once that is du
 """
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 
 from onelog.broker.catalog import Catalog, Statement
 from onelog.broker.positions import rows
 from onelog.broker.positions.state import Committed, PositionsState, TopicForgotten, apply, decide
 from onelog.broker.topics.served import Served
 from onelog.broker.values import Commit, Position
-from onelog.errors import OnelogError, UnknownTopic
+from onelog.errors import OnelogError, UnknownTopic, UnknownTopicId
 from onelog.model import TopicId, TopicName
 from onelog.ticket import Ticket
 
@@ -89,6 +90,8 @@ class PositionsService:
         return decide(group, topic_id, commit.partition, position, note_bytes_max=self._note_bytes_max)
 
     def _of(self, group: str) -> dict[tuple[TopicName, int], Position]:
-        names = {topic.id: topic.name for topic in self._served.topics()}
-        places = self._state.by_group.get(group, {})
-        return {(names[at], index): p for (at, index), p in places.items() if at in names}
+        found = {}
+        for (topic_id, index), position in self._state.by_group.get(group, {}).items():
+            with suppress(UnknownTopicId):
+                found[self._served.topic_by_id(topic_id).name, index] = position
+        return found
