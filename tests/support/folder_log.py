@@ -109,7 +109,7 @@ class FolderSource(DataSource):
     def reader(self, schema: Any) -> DataSourceReader:
         return FolderReader(dict(self.options))
 
-    def streamReader(self, schema: Any) -> DataSourceStreamReader:  # noqa: N802  # Spark's name
+    def streamReader(self, schema: Any) -> DataSourceStreamReader:  # Spark's name
         return FolderStream(dict(self.options))
 
 
@@ -129,20 +129,20 @@ class FolderStream(DataSourceStreamReader, SupportsTriggerAvailableNow):
         self.options = options
         self.target: Offsets | None = None
 
-    def initialOffset(self) -> Offsets:  # noqa: N802  # Spark's name
+    def initialOffset(self) -> Offsets:  # Spark's name
         begins: Offsets = json.loads(self.options["begins"])
         return begins
 
-    def getDefaultReadLimit(self) -> ReadLimit:  # noqa: N802  # Spark's name
+    def getDefaultReadLimit(self) -> ReadLimit:  # Spark's name
         return ReadAllAvailable()
 
-    def prepareForTriggerAvailableNow(self) -> None:  # noqa: N802  # Spark's name
+    def prepareForTriggerAvailableNow(self) -> None:  # Spark's name
         self.target = ends(self.options["root"], self.options["topics"])
 
-    def latestOffset(self, start: Offsets, limit: ReadLimit) -> Offsets:  # noqa: N802  # Spark's name
+    def latestOffset(self, start: Offsets, limit: ReadLimit) -> Offsets:  # Spark's name
         return self.target or ends(self.options["root"], self.options["topics"])
 
-    def reportLatestOffset(self) -> Offsets | None:  # noqa: N802  # Spark's name
+    def reportLatestOffset(self) -> Offsets | None:  # Spark's name
         return ends(self.options["root"], self.options["topics"])
 
     def partitions(self, start: Offsets, end: Offsets) -> Sequence[InputPartition]:

@@ -66,7 +66,9 @@ class Checkpoint:
         try:
             lines = file.read_text().splitlines()
         except OSError as error:
-            raise PipelineError(f"{file}: {error.strerror}; expected the offsets of batch {batch_id}.") from error
+            raise PipelineError(
+                f"{file}: {error.strerror}; expected the offsets of batch {batch_id}."
+            ) from error
         if len(lines) != 3 or lines[0] != "v1":
             raise PipelineError(f"{file}: {lines[:1]}; expected form v1 with the offsets of one source.")
         return _offsets(_json(file, lines[2]))

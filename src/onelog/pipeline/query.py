@@ -89,7 +89,7 @@ class FlowQuery:
         try:
             self.query = writer.start()
         except PySparkException as error:
-            raise PipelineError(f"{self._where}: {steps.first_line(error)}") from error
+            raise PipelineError(f"{self._where}: {reason(str(error))}") from error
 
     def stop(self) -> None:
         """End after what is being done now; the rest comes at the next start."""
@@ -200,10 +200,18 @@ class FlowQuery:
 
 def reason(text: str) -> str:
     """The one sentence in what Spark says of a failed query."""
-    broken = re.search(re.escape(expect.FAILED) + r"[^\n]*", text)
+    # Behind the failure comes the plan of the query, which quotes the same words.
+    text = text.partition("\n=== Streaming Query ===")[0]
+    broken = re.search(re.escape(expect.FAILED) + r"\S+/\d+ at offset [^\n]*", text)
     if broken:
-        return broken[0].removeprefix("onelog: ")
+        return _plain(broken[0].removeprefix("onelog: "))
     # The last line of a Python traceback is what was raised.
-    raised = re.findall(r"^(?:[\w.]+\.)?\w*(?:Error|Exception|Unavailable|Lost)\w*: (.+)$", text, re.MULTILINE)
-    return str(raised[-1]) if raised else text.strip().splitlines()[0]
+    raised = re.findall(
+        r"^(?:[\w.]+\.)?\w*(?:Error|Exception|Unavailable|Lost)\w*: (.+)$", text, re.MULTILINE
+    )
+    return _plain(raised[-1] if raised else text.strip().splitlines()[0])
 
+
+def _plain(text: str) -> str:
+    """Without Spark's own codes around the sentence."""
+    return re.sub(r"^\[[A-Z_.0-9]+\] |\s*SQLSTATE: \w{5}", "", text).strip()

@@ -40,10 +40,14 @@ def run(
     own = spark is None
     spark = spark or session.start("onelog", master=pipeline.master, conf=pipeline.conf)
     stop = stop or threading.Event()
+    broker = None if log is not None else OnelogLog(pipeline.bootstrap)
+    read = log or broker
+    assert read is not None
     queries: list[FlowQuery] = []
     try:
         for flow in pipeline.flows:
-            queries.append(FlowQuery(spark, flow, log or OnelogLog(pipeline.bootstrap)))
+            query = FlowQuery(spark, flow, read)
+            queries.append(query)
         for query in queries:
             query.start(once=once, trigger=pipeline.trigger)
         _watched(queries, stop=stop, watch=watch)
@@ -51,6 +55,8 @@ def run(
         for query in queries:
             query.stop()
             query.close()
+        if broker is not None:
+            broker.close()
         if own:
             spark.stop()
     return [_state(query) for query in queries]

@@ -5,6 +5,7 @@ underscore so that they never meet a field of a schema; `_log_partition`, becaus
 `_partition` for itself. Pure: nothing here reads, writes or opens a session.
 """
 
+import re
 from collections.abc import Sequence
 
 from pyspark.errors import AnalysisException, ParseException
@@ -122,5 +123,6 @@ def _schema(flow: Flow) -> StructType:
 
 
 def first_line(error: Exception) -> str:
-    """What Spark's analysis says, without the plan behind it."""
-    return str(error).strip().splitlines()[0]
+    """What Spark's analysis says, without its codes and the plan behind it."""
+    line = str(error).strip().splitlines()[0]
+    return re.sub(r"^\[[A-Z_.0-9]+\] |\s*SQLSTATE: \w{5}|[;(] ?line \d+,? pos \d+\)?;?", "", line).strip()

@@ -19,6 +19,7 @@ from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
 
+from pyspark.logger import PySparkLogger
 from pyspark.sql import SparkSession
 
 VERSIONS = (17, 21)
@@ -110,7 +111,11 @@ def start(name: str, *, master: str = "local[*]", conf: Mapping[str, str] | None
         del settings["spark.driver.host"], settings["spark.driver.bindAddress"]
     for key, value in (settings | dict(conf or {})).items():
         builder = builder.config(key, value)
-    return builder.getOrCreate()
+    spark = builder.getOrCreate()
+    for logger in ("SQLQueryContextLogger", "DataFrameQueryContextLogger"):
+        # They print every refused query as JSON before it is raised to whoever can say it better.
+        PySparkLogger.getLogger(logger).disabled = True
+    return spark
 
 
 def find_java(environ: Mapping[str, str], *, cache: Path) -> Java:
