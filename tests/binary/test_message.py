@@ -247,6 +247,16 @@ def test_a_class_keeps_its_own_words_and_methods() -> None:
     assert Named(name=b"four").size == 4
 
 
+def test_a_message_without_fields_is_no_bytes() -> None:
+    @message()
+    class Ping:
+        """Are you there?"""
+
+    assert codec(Ping).encode(Ping()) == []
+    assert codec(Ping).decode(b"") == (Ping(), 0)
+    assert repr(Ping()) == "Ping()"
+
+
 def test_functions_are_made_once() -> None:
     assert codec(Produce, 2) is codec(Produce, 2)
     assert codec(Produce, 2).decode is codec(Produce, 2).decode

@@ -41,9 +41,9 @@ class _Encoding:
         constant.update(unwritable=_unwritable, FAULTS=_FAULTS, pack=struct.pack, spliced=_spliced)
         constant.update(write_uvarint=write_uvarint)
         with self.source.block("def encode(o)"):
-            self.source.line("parts = []")
-            self.source.line("out = bytearray()")
             with self.source.block("try"):
+                self.source.line("parts = []")
+                self.source.line("out = bytearray()")
                 self.fields("o", declaration)
                 self.flush()
             with self.source.block("except FAULTS as error"):
