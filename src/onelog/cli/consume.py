@@ -1,0 +1,123 @@
+"""`onelog consume`: print the records of a topic, from somewhere, to its end or on and on."""
+
+import argparse
+import sys
+from collections.abc import Iterator
+from typing import BinaryIO
+
+from onelog.cli.arguments import Start, Where, add_broker, add_dialect, start, whole
+from onelog.cli.formats import PRINTERS, SEPARATOR, Placed, Text
+from onelog.cli.output import CommandFailed, Progress
+from onelog.cli.readers import KafkaReader, Reader, RustLogReader, first_offsets
+from onelog.model import Isolation
+
+WAIT_MS = 500
+
+
+def add(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments."""
+    parser.add_argument("topic", metavar="TOPIC")
+    add_broker(parser)
+    add_dialect(parser)
+    parser.add_argument(
+        "--from",
+        dest="start",
+        metavar="WHERE",
+        type=start,
+        default=Start(Where.EARLIEST),
+        help="earliest (the default), latest, an offset, -N for the last N of each partition, "
+        "@MILLISECONDS since 1970, or a time like 2026-11-19T12:00:00 (UTC if it names no zone)",
+    )
+    parser.add_argument(
+        "--partition",
+        metavar="N",
+        type=whole(0),
+        action="append",
+        help="only this one; repeatable (default: all)",
+    )
+    parser.add_argument("--count", metavar="N", type=whole(1), help="stop after so many records")
+    parser.add_argument("--follow", action="store_true", help="go on at the end, and print what comes")
+    parser.add_argument(
+        "--format",
+        choices=tuple(PRINTERS),
+        default="value",
+        help="how a record is printed (default: %(default)s)",
+    )
+    parser.add_argument(
+        "--key-separator", metavar="TEXT", default=SEPARATOR, help="between key and value (default: TAB)"
+    )
+    parser.add_argument(
+        "--null",
+        metavar="TEXT",
+        default="",
+        help="printed for null in value and key-value (default: nothing)",
+    )
+    parser.add_argument(
+        "--isolation",
+        choices=("committed", "uncommitted"),
+        default="committed",
+        help="whether records of open and aborted transactions are left out (default: %(default)s)",
+    )
+
+
+def run(args: argparse.Namespace) -> int:
+    """Print until the end, the count, or Ctrl-C."""
+    text = Text(separator=args.key_separator, null=args.null)
+    printer = PRINTERS[args.format]
+    progress = Progress()
+    out: BinaryIO = sys.stdout.buffer
+    # A person who looks at the records needs no progress between them.
+    quiet = sys.stdout.isatty()
+    count = 0
+    with _reader(args) as reader:
+        for lot in placed(reader, args):
+            for each in lot:
+                out.write(printer(each, text))
+                count += 1
+            out.flush()
+            if not quiet:
+                progress.say(f"{count} records, {count / progress.elapsed_s():.0f}/s")
+    if not quiet:
+        progress.end(f"{count} records")
+    return 0
+
+
+def _reader(args: argparse.Namespace) -> Reader:
+    if args.dialect == "rustlog":
+        return RustLogReader(args.bootstrap, args.topic, timeout_s=args.timeout)
+    committed = args.isolation == "committed"
+    isolation = Isolation.READ_COMMITTED if committed else Isolation.READ_UNCOMMITTED
+    return KafkaReader(args.bootstrap, args.topic, timeout_s=args.timeout, isolation=isolation)
+
+
+def placed(reader: Reader, args: argparse.Namespace) -> Iterator[list[Placed]]:
+    """The records asked for, in lots as they come; within a partition in their order."""
+    spans = reader.spans()
+    wanted = sorted(spans) if args.partition is None else args.partition
+    for partition in wanted:
+        if partition not in spans:
+            count = len(spans)
+            raise CommandFailed(f"{args.topic}/{partition}: the topic has {count} partitions, counted from 0")
+    offsets = first_offsets(reader, args.start, {p: spans[p] for p in wanted})
+    for partition, offset in offsets.items():
+        if offset < spans[partition].start:
+            held = f"{spans[partition].start} to {spans[partition].end}"
+            raise CommandFailed(f"{args.topic}/{partition}: asked for offset {offset}; the log holds {held}")
+    ends = None if args.follow else {p: spans[p].end for p in wanted}
+    left = args.count
+    while True:
+        if ends is not None:
+            offsets = {p: at for p, at in offsets.items() if at < ends[p]}
+        if not offsets or left == 0:
+            return
+        for partition, read in reader.read(offsets, wait_ms=WAIT_MS).items():
+            end = None if ends is None else ends[partition]
+            lot = [
+                Placed(args.topic, partition, at, record)
+                for at, record in read.records
+                if end is None or at < end
+            ][:left]
+            if left is not None:
+                left -= len(lot)
+            yield lot
+            offsets[partition] = read.next_offset

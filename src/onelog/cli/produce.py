@@ -1,0 +1,148 @@
+"""`onelog produce`: write records to a topic, from lines of stdin, a file, or arguments."""
+
+import argparse
+import io
+import sys
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import BinaryIO
+
+from onelog.binary.compression import Codec
+from onelog.cli.arguments import add_broker, add_dialect, pair, whole
+from onelog.cli.formats import PARSERS, SEPARATOR, Text, Wanted
+from onelog.cli.output import CommandFailed, Progress
+from onelog.cli.writers import KafkaWriter, RustLogWriter, Writer
+from onelog.clock import Clock, SystemClock
+from onelog.records.record import Header, Record
+
+CHUNK_BYTES = 1 << 20
+WHOLE = "whole"
+
+
+def add(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments."""
+    parser.add_argument("topic", metavar="TOPIC")
+    add_broker(parser)
+    add_dialect(parser)
+    source = parser.add_mutually_exclusive_group()
+    source.add_argument(
+        "--value", metavar="TEXT", action="append", help="one record, instead of lines of stdin; repeatable"
+    )
+    source.add_argument("--file", metavar="PATH", help="read lines from here; - is stdin (the default)")
+    parser.add_argument(
+        "--format",
+        choices=(*PARSERS, WHOLE),
+        help="how a line becomes a record (default: value, or key-value with --key-separator)",
+    )
+    parser.add_argument("--key", metavar="TEXT", help="the key of every record")
+    parser.add_argument(
+        "--key-separator", metavar="TEXT", help="what ends the key at the beginning of a line (default: TAB)"
+    )
+    parser.add_argument(
+        "--header", metavar="K=V", type=pair, action="append", default=[], help="on every record; repeatable"
+    )
+    parser.add_argument("--partition", metavar="N", type=whole(0), help="default: by key, else in turns")
+    parser.add_argument(
+        "--compression",
+        choices=[codec.name.lower() for codec in Codec],
+        default="none",
+        help="default: %(default)s",
+    )
+    parser.add_argument("--print-offsets", action="store_true", help="print partition, first and last offset")
+    parser.set_defaults(parser=parser)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Write until the input ends; what was written before an error stays written."""
+    _check(args)
+    progress = Progress()
+    count = 0
+    with _writer(args) as writer:
+        for lot in lots(args):
+            for written in writer.write(lot):
+                if args.print_offsets:
+                    print(written.partition, written.offset, written.offset_end - 1, flush=True)
+            count += len(lot)
+            progress.say(f"{args.topic}: {count} records, {count / progress.elapsed_s():.0f}/s")
+    progress.end(f"{args.topic}: {count} records")
+    return 0
+
+
+def lots(args: argparse.Namespace, *, clock: Clock | None = None) -> Iterator[list[Wanted]]:
+    """The records to write, in lots as the input comes: a line typed is sent when it ends."""
+    clock = clock or SystemClock()
+    text = Text(separator=SEPARATOR if args.key_separator is None else args.key_separator)
+    form = args.format or ("value" if args.key_separator is None else "key-value")
+    if args.value is not None:
+        chunks = iter([[value.encode() for value in args.value]])
+    elif args.file in (None, "-"):
+        chunks = _chunks(sys.stdin.buffer, form)
+    else:
+        chunks = _file_chunks(args.file, form)
+    number = 0
+    for chunk in chunks:
+        lot = []
+        for line in chunk:
+            number += 1
+            try:
+                lot.append(_finished(_parsed(line, form, text, clock.wall_ms()), args))
+            except CommandFailed as error:
+                raise CommandFailed(f"line {number}: {error}") from error
+        if lot:
+            yield lot
+
+
+def _parsed(line: bytes, format: str, text: Text, now_ms: int) -> Wanted:
+    if format == WHOLE:
+        return Wanted(Record(None, line, now_ms))
+    return PARSERS[format](line, text, now_ms)
+
+
+def _finished(wanted: Wanted, args: argparse.Namespace) -> Wanted:
+    """The record with what the arguments say for all of them."""
+    record = wanted.record
+    if args.key is not None:
+        record = replace(record, key=args.key.encode())
+    if args.header:
+        more = tuple(Header(key, value.encode()) for key, value in args.header)
+        record = replace(record, headers=record.headers + more)
+    return Wanted(record, wanted.partition if args.partition is None else args.partition)
+
+
+def _file_chunks(path: str, format: str) -> Iterator[list[bytes]]:
+    with open(path, "rb") as file:
+        yield from _chunks(file, format)
+
+
+def _chunks(source: BinaryIO, format: str) -> Iterator[list[bytes]]:
+    """Whole lines, as many as there are at a time; or all that comes, as one."""
+    if format == WHOLE:
+        yield [source.read()]
+        return
+    assert isinstance(source, io.BufferedReader)
+    rest = b""
+    # read1 returns what is there: a slow writer's line does not wait for a full buffer.
+    while chunk := source.read1(CHUNK_BYTES):
+        *lines, rest = (rest + chunk).split(b"\n")
+        yield lines
+    if rest:
+        yield [rest]
+
+
+def _check(args: argparse.Namespace) -> None:
+    """Usage that argparse cannot judge."""
+    if args.key_separator == "":
+        args.parser.error("--key-separator: expected at least one character")
+    if args.dialect == "rustlog":
+        for option in ("key", "key_separator", "header"):
+            if getattr(args, option):
+                args.parser.error(f"--{option.replace('_', '-')}: RustLog records have values only")
+        if args.compression != "none":
+            args.parser.error("--compression: RustLog knows none")
+
+
+def _writer(args: argparse.Namespace) -> Writer:
+    if args.dialect == "rustlog":
+        return RustLogWriter(args.bootstrap, args.topic, timeout_s=args.timeout)
+    codec = Codec[args.compression.upper()]
+    return KafkaWriter(args.bootstrap, args.topic, timeout_s=args.timeout, codec=codec)

@@ -1,0 +1,135 @@
+"""Reading a topic through one dialect or another, as `consume` needs it."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager
+from types import TracebackType
+from typing import NamedTuple, Protocol, Self
+
+from onelog.cli.arguments import Start, Where
+from onelog.cli.output import CommandFailed
+from onelog.client.kafka.admin import Admin, OffsetAt, Spot
+from onelog.client.kafka.client import KafkaClient
+from onelog.client.kafka.consumer import Consumer
+from onelog.client.retry import pause
+from onelog.client.rustlog.client import RustLogClient
+from onelog.model import Isolation
+from onelog.records.record import Record
+
+Numbered = tuple[int, Record]
+
+
+class Span(NamedTuple):
+    """Where a partition begins and ends now; the end is exclusive."""
+
+    start: int
+    end: int
+
+
+class Read(NamedTuple):
+    """Records of one partition in their order, and where to go on."""
+
+    records: Iterable[Numbered]
+    next_offset: int
+
+
+class Reader(AbstractContextManager["Reader"], Protocol):
+    """One topic of one broker."""
+
+    def spans(self) -> Mapping[int, Span]:
+        """Every partition."""
+        ...
+
+    def at_time(self, timestamp_ms: int, partitions: Sequence[int]) -> Mapping[int, int]:
+        """The first offset at or after a time; -1 where there is none."""
+        ...
+
+    def read(self, offsets: Mapping[int, int], *, wait_ms: int) -> Mapping[int, Read]:
+        """What comes next in each of these partitions; nothing after wait_ms if there is nothing."""
+        ...
+
+
+class KafkaReader(Reader):
+    """Through the Kafka dialect."""
+
+    def __init__(self, bootstrap: str, topic: str, *, timeout_s: float, isolation: Isolation) -> None:
+        self._client = KafkaClient(bootstrap, timeout_s=timeout_s)
+        self._consumer = Consumer(self._client, isolation=isolation)
+        self._admin = Admin(self._client)
+        self._topic = topic
+        self._isolation = isolation
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._client.close()
+
+    def spans(self) -> Mapping[int, Span]:
+        starts = self._offsets(Spot.EARLIEST)
+        ends = self._offsets(Spot.LATEST)
+        return {p: Span(starts[p].offset, end.offset) for p, end in ends.items() if p in starts}
+
+    def at_time(self, timestamp_ms: int, partitions: Sequence[int]) -> Mapping[int, int]:
+        found = self._admin.offsets(
+            self._topic, timestamp_ms, partitions=partitions, isolation=self._isolation
+        )
+        return {p: at.offset for p, at in found.items()}
+
+    def read(self, offsets: Mapping[int, int], *, wait_ms: int) -> Mapping[int, Read]:
+        fetched = self._consumer.fetch_many(self._topic, offsets, wait_ms=wait_ms)
+        return {p: Read(each.records(), each.next_offset) for p, each in fetched.items()}
+
+    def _offsets(self, spot: Spot) -> dict[int, OffsetAt]:
+        return self._admin.offsets(self._topic, spot, isolation=self._isolation)
+
+
+class RustLogReader(Reader):
+    """Through the RustLog dialect, which knows no keys, no headers, and no waiting."""
+
+    def __init__(self, bootstrap: str, topic: str, *, timeout_s: float) -> None:
+        self._client = RustLogClient(bootstrap, timeout_s=timeout_s)
+        self._topic = topic
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._client.close()
+
+    def spans(self) -> Mapping[int, Span]:
+        described = self._client.describe_topic(self._topic)
+        return {p.partition: Span(p.log_start_offset, p.high_watermark) for p in described}
+
+    def at_time(self, timestamp_ms: int, partitions: Sequence[int]) -> Mapping[int, int]:
+        raise CommandFailed("RustLog cannot look for a time; use --dialect kafka, or an offset")
+
+    def read(self, offsets: Mapping[int, int], *, wait_ms: int) -> Mapping[int, Read]:
+        found = {partition: self._read(partition, offset) for partition, offset in offsets.items()}
+        if wait_ms and all(read.next_offset == offsets[p] for p, read in found.items()):
+            pause(wait_ms / 1000)
+        return found
+
+    def _read(self, partition: int, offset: int) -> Read:
+        fetched = self._client.fetch(self._topic, partition, offset)
+        numbered = [(r.offset, Record(None, r.payload, r.timestamp // 1000)) for r in fetched.records]
+        return Read(numbered, fetched.next_offset)
+
+
+def first_offsets(reader: Reader, start: Start, spans: Mapping[int, Span]) -> dict[int, int]:
+    """Where to begin in each partition. A time after all records begins at the end."""
+    if start.where is Where.TIME:
+        found = reader.at_time(start.number, list(spans))
+        return {p: span.end if found[p] < 0 else found[p] for p, span in spans.items()}
+    return {p: _first_offset(start, span) for p, span in spans.items()}
+
+
+def _first_offset(start: Start, span: Span) -> int:
+    if start.where is Where.OFFSET:
+        return start.number
+    if start.where is Where.FROM_END:
+        return max(span.start, span.end - start.number)
+    return span.start if start.where is Where.EARLIEST else span.end

@@ -1,0 +1,83 @@
+"""Writing to a topic through one dialect or another, as `produce` needs it."""
+
+from collections.abc import Sequence
+from contextlib import AbstractContextManager
+from types import TracebackType
+from typing import NamedTuple, Protocol, Self
+
+from onelog.binary.compression import Codec
+from onelog.cli.formats import Wanted
+from onelog.cli.output import CommandFailed
+from onelog.client.kafka.client import KafkaClient
+from onelog.client.kafka.producer import Producer
+from onelog.client.rustlog.client import RustLogClient
+
+
+class Written(NamedTuple):
+    """Offsets of a partition that records went to; the end is exclusive."""
+
+    partition: int
+    offset: int
+    offset_end: int
+
+
+class Writer(AbstractContextManager["Writer"], Protocol):
+    """One topic of one broker."""
+
+    def write(self, lot: Sequence[Wanted]) -> list[Written]:
+        """Write the records; return when they are acknowledged."""
+        ...
+
+
+class KafkaWriter(Writer):
+    """Through the Kafka dialect, once each."""
+
+    def __init__(self, bootstrap: str, topic: str, *, timeout_s: float, codec: Codec) -> None:
+        self._client = KafkaClient(bootstrap, timeout_s=timeout_s)
+        self._producer = Producer(self._client, codec=codec)
+        self._topic = topic
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._client.close()
+
+    def write(self, lot: Sequence[Wanted]) -> list[Written]:
+        written: list[Written] = []
+        for partition in dict.fromkeys(wanted.partition for wanted in lot):
+            records = [wanted.record for wanted in lot if wanted.partition == partition]
+            sent = self._producer.send(self._topic, records, partition=partition)
+            written += [Written(s.partition, s.offset, s.offset_end) for s in sent]
+        return written
+
+
+class RustLogWriter(Writer):
+    """Through the RustLog dialect, which can say a value and nothing else."""
+
+    def __init__(self, bootstrap: str, topic: str, *, timeout_s: float) -> None:
+        self._client = RustLogClient(bootstrap, timeout_s=timeout_s)
+        self._topic = topic
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._client.close()
+
+    def write(self, lot: Sequence[Wanted]) -> list[Written]:
+        values: dict[int, list[bytes]] = {}
+        for wanted in lot:
+            record = wanted.record
+            if record.key is not None or record.headers or record.value is None:
+                raise CommandFailed("RustLog cannot say keys, headers or null; use --dialect kafka")
+            values.setdefault(wanted.partition or 0, []).append(record.value)
+        return [
+            Written(partition, each.offset, each.offset_end)
+            for partition, some in values.items()
+            for each in self._client.produce(self._topic, partition, some)
+        ]
