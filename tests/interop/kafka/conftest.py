@@ -1,0 +1,25 @@
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import onelog
+
+
+@pytest.fixture(scope="session")
+def broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[onelog.Broker]:
+    """One broker for all clients; each test takes topics of its own."""
+    with onelog.Broker(tmp_path_factory.mktemp("kafka") / "data", listen="shared=127.0.0.1:0") as broker:
+        yield broker
+
+
+@pytest.fixture
+def bootstrap(broker: onelog.Broker) -> str:
+    return broker.bootstrap
+
+
+@pytest.fixture
+def topic(request: pytest.FixtureRequest) -> str:
+    """A name that no other test has."""
+    path = Path(request.node.path).stem
+    return f"{path}-{request.node.name}".translate(str.maketrans("[]", "..")).rstrip(".")
