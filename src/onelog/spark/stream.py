@@ -61,6 +61,7 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
     def latestOffset(self, start: OffsetsDict, limit: ReadLimit) -> OffsetsDict:  # noqa: N802  # Spark's name
         begun = from_dict(start)
         latest = self._target if self._target is not None else self._asked(begun)
+        self._judge(begun, latest)
         self._latest = latest
         end = limited(begun, latest, limit.max_rows) if isinstance(limit, ReadMaxRows) else latest
         # Offsets never go back: what was read stays read, whatever became of the topic.
@@ -97,9 +98,12 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         if latest == begun:
             threading.Event().wait(IDLE_PAUSE_S)
             latest = log.latest(places)
+        return latest
+
+    def _judge(self, begun: Offsets, latest: Offsets) -> None:
+        """A log that ends before what was read is another one. What aged out is the reader's to see."""
         lost = losses(begun, earliest=dict.fromkeys(latest, 0), latest=latest)
         if lost and self._options.fail_on_data_loss:
             raise ValueError(refusal(lost))
         for loss in lost:
             LOG.warning("data was lost and is passed over: %s", loss)
-        return latest

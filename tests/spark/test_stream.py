@@ -1,0 +1,63 @@
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from onelog.client.kafka.admin import Admin
+from tests.spark.conftest import Bench
+
+pytestmark = pytest.mark.spark
+
+
+def _land(bench: Bench, topic: str, folder: Path, **options: str) -> list[Any]:
+    """Everything that waits, into Parquet; how far each batch went."""
+    writer = bench.stream(topic, **options).writeStream.format("parquet").trigger(availableNow=True)
+    query = writer.option("checkpointLocation", str(folder / "checkpoint")).start(str(folder / "rows"))
+    assert query.awaitTermination(60)
+    return list(query.recentProgress)
+
+
+def _offsets(bench: Bench, folder: Path) -> list[int]:
+    return sorted(row.offset for row in bench.spark.read.parquet(str(folder / "rows")).collect())
+
+
+def test_a_stream_goes_on_where_its_checkpoint_ends(bench: Bench, tmp_path: Path) -> None:
+    bench.create("going-on")
+    bench.fill("going-on", 5)
+    _land(bench, "going-on", tmp_path)
+    bench.fill("going-on", 5, first=5)
+    _land(bench, "going-on", tmp_path)
+    assert _offsets(bench, tmp_path) == list(range(10))
+
+
+def test_a_batch_takes_no_more_than_its_limit(bench: Bench, tmp_path: Path) -> None:
+    bench.create("limited")
+    bench.fill("limited", 25)
+    progress = _land(bench, "limited", tmp_path, maxOffsetsPerTrigger="10")
+    assert [p.numInputRows for p in progress if p.numInputRows] == [10, 10, 5]
+    assert _offsets(bench, tmp_path) == list(range(25))
+
+
+def test_the_checkpoint_has_offsets_as_sparks_kafka_source_spells_them(bench: Bench, tmp_path: Path) -> None:
+    bench.create("spelled", partitions=2)
+    bench.fill("spelled", 3, partition=1)
+    _land(bench, "spelled", tmp_path)
+    last = (tmp_path / "checkpoint" / "offsets" / "0").read_text().splitlines()[-1]
+    assert last.replace(" ", "") == '{"spelled":{"0":0,"1":3}}'
+
+
+def test_progress_tells_how_far_behind_a_stream_is(bench: Bench, tmp_path: Path) -> None:
+    bench.create("behind")
+    bench.fill("behind", 12)
+    progress = _land(bench, "behind", tmp_path, maxOffsetsPerTrigger="10")
+    assert '"0": 12' in progress[0].sources[0].latestOffset
+
+
+def test_a_topic_made_anew_stops_the_stream(bench: Bench, tmp_path: Path) -> None:
+    bench.create("anew")
+    bench.fill("anew", 5)
+    _land(bench, "anew", tmp_path)
+    Admin(bench.client).delete_topic("anew")
+    bench.create("anew")
+    with pytest.raises(Exception, match="the log ends at 0"):
+        _land(bench, "anew", tmp_path)
