@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from onelog.errors import DiskFailed, DiskFull
-from onelog.storage.refusal import StoreRefused
+from onelog.storage.disk import StoreRefused
 
 Statement = tuple[str, tuple[Any, ...]]
 IN_MEMORY = ":memory:"

@@ -14,9 +14,16 @@ from collections.abc import Iterator, Sequence
 from typing import Protocol
 
 from onelog.errors import DiskFailed, DiskFull
-from onelog.storage.refusal import StoreRefused
 
 Buffer = bytes | bytearray | memoryview
+
+
+class StoreRefused(Exception):
+    """A data directory stays closed: where, what was found, what was expected, what to do.
+
+    Not an answer to a client, as nobody is served yet: whoever starts a broker prints it.
+    """
+
 
 _NO_ROOM = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
 # The kernel takes at most 1024 buffers in one call.

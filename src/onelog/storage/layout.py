@@ -29,6 +29,9 @@ FORMAT = "onelog.format"
 CATALOG = "onelog.db"
 METADATA = "partition.metadata"
 
+# What is made aside, and renamed when it is whole and synced.
+ASIDE_SUFFIX = ".new"
+
 LOG_SUFFIX = ".log"
 INDEX_SUFFIX = ".index"
 TIME_INDEX_SUFFIX = ".timeindex"
@@ -66,6 +69,12 @@ class LogDir:
 def join(*parts: str) -> str:
     """One path of several parts."""
     return "/".join(parts)
+
+
+def above(path: str) -> str:
+    """The directory that holds this one."""
+    parent, slash, _ = path.rstrip("/").rpartition("/")
+    return parent or slash or "."
 
 
 def live_dir(topic: str, partition: int) -> str:

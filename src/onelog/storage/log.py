@@ -23,9 +23,8 @@ from onelog.storage.handles import Handles
 from onelog.storage.home import Home
 from onelog.storage.lookup import Found
 from onelog.storage.producers import Producers, append_time_ms
-from onelog.storage.refusal import LogRefused
 from onelog.storage.removal import RemovalJob, SegmentRemoval
-from onelog.storage.segment import Segment, SegmentInfo
+from onelog.storage.segment import LogRefused, Segment, SegmentInfo
 from onelog.storage.writing import LogSettings, Plan, WriteJob, index_files, publish, write_files
 
 __all__ = [

@@ -17,11 +17,13 @@ from onelog.storage.handles import Handles
 from onelog.storage.home import Home
 from onelog.storage.index import Index
 from onelog.storage.producers import Producers
-from onelog.storage.refusal import LogRefused
 from onelog.storage.removal import SegmentRemoval
-from onelog.storage.segment import Segment
+from onelog.storage.segment import LogRefused, Segment
 from onelog.storage.walk import is_intact, walk
 from onelog.storage.writing import LogSettings
+
+# How much of a log is walked at least, however new its last snapshot is.
+WALKED_BYTES_MIN = 16 << 20
 
 
 @dataclass
@@ -101,7 +103,7 @@ class _Recovery:
     def of(self, bases: list[int]) -> Recovered:
         for base, following in pairwise(bases):
             self._found.segments.append(self._sealed(base, following))
-        self._derive_producers(self._found.segments)
+        self._derive_producers(self._found.segments, bases[-1])
         self._found.segments.append(self._active(bases[-1]))
         return self._found
 
@@ -110,19 +112,20 @@ class _Recovery:
             size = file.size()
         return Segment.standing(self._own, self._home.path, base, offset_end=following, size=size, index=None)
 
-    def _derive_producers(self, sealed: list[Segment]) -> None:
-        """From the newest snapshot that has the last sealed segment behind it, and what follows.
+    def _derive_producers(self, sealed: list[Segment], active_base: int) -> None:
+        """From a snapshot that has enough behind it, and from what follows.
 
-        A snapshot knows each producer's last batch only; the walk over a whole segment brings
-        back the others that may come again.
+        A snapshot knows each producer's last batch only; the walk brings back the others that
+        may come again.
         """
         behind: list[Segment] = []
+        known = snapshot.load(self._home.disk, self._home.path, active_base)
         for segment in reversed(sealed):
+            if known is not None and sum(s.size for s in behind) >= WALKED_BYTES_MIN:
+                break
             behind.append(segment)
             known = snapshot.load(self._home.disk, self._home.path, segment.base_offset)
-            if known is not None:
-                self._found.producers = known
-                break
+        self._found.producers = Producers() if known is None else known
         for segment in reversed(behind):
             end = self._note_all((batch for _, batch in segment.batches()), segment.base_offset)
             if end != segment.offset_end:

@@ -14,13 +14,16 @@ from onelog.storage import index as indexes
 from onelog.storage import layout
 from onelog.storage.handles import Handles
 from onelog.storage.index import Index
-from onelog.storage.refusal import LogRefused
 from onelog.storage.walk import batch_bytes, sane_batch, walk
 
 # How many places where a reader stopped are remembered, for when it comes again.
 _HINTS_MAX = 8
 # How far apart the entries of an index are that is made again.
 INTERVAL_BYTES = 4096
+
+
+class LogRefused(Exception):
+    """One log stays closed while all others serve: where, what was found, what was expected."""
 
 
 @dataclass(frozen=True)

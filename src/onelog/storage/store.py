@@ -14,14 +14,15 @@ from uuid import UUID
 from onelog.errors import PartitionClosed
 from onelog.storage import layout
 from onelog.storage.catalog import CatalogFile
-from onelog.storage.disk import Disk, Held
+from onelog.storage.disk import Disk, Held, StoreRefused
 from onelog.storage.handles import Handles
 from onelog.storage.home import Home, topic_id_of
 from onelog.storage.layout import LogDir, Role
 from onelog.storage.log import LogSettings, PartitionLog
 from onelog.storage.recovery import recover
-from onelog.storage.refusal import LogRefused, StoreRefused
 from onelog.storage.removal import LogRemoval, RemovalJob, move_away, remove_tree
+from onelog.storage.segment import LogRefused
+from onelog.storage.writing import write_files
 
 OpenCatalog = Callable[[str, Sequence[tuple[str, ...]]], CatalogFile]
 
@@ -56,7 +57,7 @@ class Store:
         open_catalog: OpenCatalog = CatalogFile.open,
     ) -> "Store":
         """Take the directory, or make it. StoreRefused when it is not ours to take."""
-        disk.make_dir(path)
+        _make_root(disk, path)
         lock = disk.lock(layout.join(path, layout.LOCK))
         try:
             was_clean = _take_over(disk, path)
@@ -127,13 +128,7 @@ class Store:
         self._handles.close()
         self.catalog.close()
         if clean:
-            path = layout.join(self.path, layout.CLEAN_STOP)
-            file = self.disk.open(path, create=True)
-            try:
-                file.write_at(0, [layout.CLEAN_STOP_TEXT])
-                file.sync()
-            finally:
-                file.close()
+            write_files(self.disk, {layout.join(self.path, layout.CLEAN_STOP): layout.CLEAN_STOP_TEXT})
             self.disk.sync_dir(self.path)
         self._lock.release()
 
@@ -167,6 +162,16 @@ class Store:
         return any(name.endswith(layout.LOG_SUFFIX) for name in self.disk.names(path))
 
 
+def _make_root(disk: Disk, path: str) -> None:
+    """The directory is there, and those above it that had to be made: durably, each in its parent."""
+    parents = [layout.above(path)]
+    while not disk.exists(parents[-1]):
+        parents.append(layout.above(parents[-1]))
+    disk.make_dir(path)
+    for parent in parents:
+        disk.sync_dir(parent)
+
+
 def _take_over(disk: Disk, path: str) -> bool:
     """Whether the last stop was clean. Its mark is gone afterwards, durably."""
     _check_format(disk, path)
@@ -180,21 +185,24 @@ def _take_over(disk: Disk, path: str) -> bool:
 
 def _check_format(disk: Disk, path: str) -> None:
     format_path = layout.join(path, layout.FORMAT)
-    is_new = not disk.exists(format_path)
-    if is_new and disk.exists(layout.join(path, layout.CATALOG)):
-        raise StoreRefused(f"{path}: has a catalog and no {layout.FORMAT}. Restore it from a backup.")
-    file = disk.open(format_path, create=True)
-    try:
-        found = file.pread(0, 4096)
-        if not is_new and found and found != layout.FORMAT_TEXT:
+    if disk.exists(format_path):
+        file = disk.open(format_path)
+        try:
+            found = file.pread(0, 4096)
+        finally:
+            file.close()
+        if found != layout.FORMAT_TEXT:
             raise StoreRefused(
                 f"{format_path}: found {found[:60]!r}; expected {layout.FORMAT_TEXT!r}. "
                 "Another version of onelog made this directory: use that one."
             )
-        file.write_at(0, [layout.FORMAT_TEXT])
-        file.sync()
-    finally:
-        file.close()
+        return
+    if disk.exists(layout.join(path, layout.CATALOG)):
+        raise StoreRefused(f"{path}: has a catalog and no {layout.FORMAT}. Restore it from a backup.")
+    # Made aside, so that a torn one never passes for that of another version.
+    aside = format_path + layout.ASIDE_SUFFIX
+    write_files(disk, {aside: layout.FORMAT_TEXT})
+    disk.rename(aside, format_path)
 
 
 def _write_again(disk: Disk, paths: Sequence[str]) -> None:
