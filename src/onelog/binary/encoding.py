@@ -148,8 +148,11 @@ class _Encoding:
             with self.source.inside(f".{name}"), self.source.block(self.if_said(f"{origin}.{name}", field)):
                 self.tag(f"{origin}.{name}", field, section)
                 self.source.line(f"{count} += 1")
-        self.source.line(f"write_uvarint({self.out}, {count})")
-        self.source.line(f"{self.out} += {section}")
+        # Mostly none says anything.
+        self.source.line(f"if not {count}: {self.out}.append(0)")
+        with self.source.block("else"):
+            self.source.line(f"write_uvarint({self.out}, {count})")
+            self.source.line(f"{self.out} += {section}")
 
     def tag(self, value: str, field: Field, section: str) -> None:
         """One tagged field: its number, its size, and as many bytes."""

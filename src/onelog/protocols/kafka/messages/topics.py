@@ -53,7 +53,8 @@ class MetadataResponseTopic:
     topic_authorized_operations: int = i32(since=8, default=-2147483648)
 
 
-@message(flexible=9, lengths=SIGNED)
+# Each partition of a large cluster counts with all its replicas, three times over.
+@message(flexible=9, lengths=SIGNED, elements_max=1 << 23)
 class MetadataResponse:
     """The brokers, and the topics with their partitions."""
 
