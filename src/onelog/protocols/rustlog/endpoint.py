@@ -22,9 +22,7 @@ class RustLogEndpoint:
     listener = "rustlog"
     port = 9092
     shared = True
-    capabilities = Capabilities(
-        keys=False, null_values=False, headers=False, timestamps=False, waits=False
-    )
+    capabilities = Capabilities(keys=False, null_values=False, headers=False, timestamps=False, waits=False)
 
     def claims(self, prefix: bytes) -> Claim:
         """By the length, which has to be possible, and the first byte of the payload."""

@@ -12,11 +12,11 @@ from typing import Any, Final, TypeVar
 from onelog import metrics as m
 from onelog.broker.broker import Append, Broker, Commit, NewTopic, ProduceRules, Read, Topic
 from onelog.errors import (
+    ErrorCode,
     InvalidName,
     InvalidPartitions,
     InvalidRequest,
     OnelogError,
-    UnknownPartition,
     UnknownTopic,
 )
 from onelog.model import OFFSET_MAX, Isolation, TopicName, View
@@ -63,6 +63,18 @@ READS_MAX: Final = 16
 # What RustLog can say of a name, of the 249 characters that the product allows.
 _NAME: Final = re.compile(r"[a-zA-Z0-9_-]{1,249}")
 _NAME_RULE: Final = "expected 1 to 249 of a-z A-Z 0-9 _ -"
+
+# Refused commits that RustLog has its own word for. A group with members is theirs to commit for.
+_NO_SUCCESS: Final = frozenset(
+    (
+        ErrorCode.UNKNOWN_TOPIC,
+        ErrorCode.UNKNOWN_PARTITION,
+        ErrorCode.UNKNOWN_MEMBER,
+        ErrorCode.STALE_GENERATION,
+        ErrorCode.REBALANCE_IN_PROGRESS,
+        ErrorCode.GROUP_NOT_EMPTY,
+    )
+)
 
 T = TypeVar("T")
 
@@ -274,7 +286,7 @@ class RustLogHandler:
 
 
 def _committed(outcome: OnelogError | None) -> OffsetCommitResponse:
-    if isinstance(outcome, UnknownTopic | UnknownPartition):
+    if outcome is not None and outcome.code in _NO_SUCCESS:
         return OffsetCommitResponse(success=False)
     if outcome is not None:
         raise outcome
