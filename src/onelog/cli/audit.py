@@ -5,7 +5,7 @@ from typing import Any
 
 from onelog.cli.arguments import add_broker, whole
 from onelog.cli.output import CommandFailed, Progress, json_line, table
-from onelog.pipeline.audit import FINDINGS_MAX, KINDS, Report, audit
+from onelog.pipeline.audit import FINDINGS_MAX, KINDS, PartitionReport, Report, audit
 from onelog.pipeline.errors import PipelineError
 from onelog.pipeline.log import OnelogLog
 
@@ -44,21 +44,9 @@ def run(args: argparse.Namespace) -> int:
 
 def text(report: Report) -> str:
     """For people: the partitions, what was found, and the verdict last."""
-    rows = [
-        (
-            str(p.partition),
-            f"{p.claimed.start} to {p.claimed.end}",
-            f"{p.compared}",
-            *(str(p.counts[kind]) for kind in KINDS),
-            str(p.unprovable),
-            str(p.waiting),
-        )
-        for p in report.partitions
-    ]
-    header = ("partition", "offsets", "compared", *KINDS, "unprovable", "waiting")
     lines = [
         f"{report.path}, version {report.version}, {report.batch_count} batches in its ledger",
-        table(rows, header=header),
+        table([_row(p, report) for p in report.partitions], header=_row(None, report)),
     ]
     lines += report.problems
     lines += [str(finding) for finding in report.findings]
@@ -66,6 +54,20 @@ def text(report: Report) -> str:
     if unnamed > 0:
         lines.append(f"and {unnamed} more; name them with --findings")
     return "\n".join([*lines, verdict(report)])
+
+
+def _row(part: PartitionReport | None, report: Report) -> tuple[str, ...]:
+    """A partition's line; the header for None. What is not compared has no counts to show."""
+    if part is None:
+        compared: tuple[str, ...] = ("compared", *KINDS, "unprovable")
+        return ("partition", "offsets", *(compared if report.is_landing else ()), "waiting")
+    counts = (part.compared, *(part.counts[kind] for kind in KINDS), part.unprovable)
+    return (
+        str(part.partition),
+        f"{part.claimed.start} to {part.claimed.end}",
+        *(map(str, counts) if report.is_landing else ()),
+        str(part.waiting),
+    )
 
 
 def verdict(report: Report) -> str:

@@ -1,0 +1,78 @@
+"""Sample orders, and one way to write them for each dialect that the broker speaks.
+
+The orders are JSON and the same for all; which client wrote one shows in nothing but its id.
+"""
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from datetime import UTC, datetime, timedelta
+
+from onelog.client.kafka.admin import Admin
+from onelog.client.kafka.client import KafkaClient
+from onelog.client.kafka.errors import KafkaError
+from onelog.client.kafka.producer import Producer
+from onelog.client.rustlog.client import RustLogClient
+from onelog.protocols.kafka.errors import Code
+from onelog.records.record import Record
+
+TOPIC = "orders"
+PARTITIONS = 3
+CUSTOMERS = ("ann", "bob", "chi", "dan")
+# What a careless client sends. These go to the dead letters; the landed table has them all the same.
+SPOILT = (b'{"id": 0, "customer": "eve", "cents": -1, "at": "2026-01-01T00:00:00Z"}', b"not an order")
+
+
+def sample(now: datetime, *, first_id: int, count: int) -> list[bytes]:
+    """Orders of the last three minutes."""
+    return [
+        json.dumps(
+            {
+                "id": first_id + number,
+                "customer": CUSTOMERS[number % len(CUSTOMERS)],
+                "cents": 100 + 25 * (number % 7),
+                "at": (now - timedelta(seconds=180 * number / count)).astimezone(UTC).isoformat(),
+            }
+        ).encode()
+        for number in range(count)
+    ]
+
+
+def with_kafka(bootstrap: str, orders: Sequence[bytes], *, now_ms: int) -> None:
+    """Keyed by customer, so that one customer's orders stay in their order."""
+    records = [Record(key=_customer(order), value=order, timestamp_ms=now_ms) for order in orders]
+    with KafkaClient(bootstrap) as client:
+        Producer(client).send(TOPIC, records)
+
+
+def with_rustlog(bootstrap: str, orders: Sequence[bytes], *, now_ms: int) -> None:
+    """Without keys and times, which this dialect does not know: we say the partition, the broker the time."""
+    with RustLogClient(bootstrap) as client:
+        for partition in range(PARTITIONS):
+            client.produce(TOPIC, partition, orders[partition::PARTITIONS])
+
+
+WRITERS: Mapping[str, Callable[..., None]] = {"kafka": with_kafka, "rustlog": with_rustlog}
+
+
+def write(bootstrap: str, *, now: datetime, count: int = 40) -> dict[str, int]:
+    """Orders through every dialect; how many through each."""
+    with KafkaClient(bootstrap) as client:
+        try:
+            Admin(client).create_topic(TOPIC, partition_count=PARTITIONS)
+        except KafkaError as error:
+            if error.code != Code.TOPIC_ALREADY_EXISTS:
+                raise
+    now_ms = int(now.timestamp() * 1000)
+    written = {}
+    for turn, (dialect, writer) in enumerate(WRITERS.items()):
+        orders = [*sample(now, first_id=now_ms * 10 + turn * count, count=count), *SPOILT]
+        writer(bootstrap, orders, now_ms=now_ms)
+        written[dialect] = len(orders)
+    return written
+
+
+def _customer(order: bytes) -> bytes | None:
+    try:
+        return str(json.loads(order)["customer"]).encode()
+    except ValueError:
+        return None
