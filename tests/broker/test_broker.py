@@ -4,7 +4,7 @@ from pathlib import Path
 
 from onelog.broker.broker import Commit, Position
 from tests.support.brokers import ORDERS, batch, open_desk, values
-from tests.support.virtual_clock import VirtualClock, run
+from tests.support.virtual_clock import run
 
 
 def test_what_was_acknowledged_is_there_after_a_stop(tmp_path: Path) -> None:
@@ -22,4 +22,4 @@ def test_what_was_acknowledged_is_there_after_a_stop(tmp_path: Path) -> None:
             assert await desk.broker.positions("billing") == {(ORDERS, 1): Position(2, -1, "here")}
             assert (await desk.append(batch("c"), partition=1)).first == 2
 
-    run(story(), clock=VirtualClock())
+    run(story())

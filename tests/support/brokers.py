@@ -1,6 +1,6 @@
 """An open broker over a real directory, on a virtual clock, with gates before its syncs."""
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from functools import partial
@@ -26,7 +26,7 @@ from onelog.records.record import Record
 from onelog.storage.store import Store
 from onelog.ticket import Ticket
 from tests.support.gates import Gate, GatedCatalog, GatedDisk
-from tests.support.virtual_clock import VirtualClock
+from tests.support.virtual_clock import VirtualClock, virtual_clock
 
 DIALECT = "test"
 RULES = ProduceRules(dialect=DIALECT, batch_bytes_max=10 << 20)
@@ -49,10 +49,11 @@ class Desk:
     def syncs(self) -> Gate:
         return self.disk.syncs
 
-    async def topic(self, name: str = "orders", *, partition_count: int = 1, **settings: str) -> TopicName:
-        """A topic with these settings; underscores in their names are dots."""
-        own = {key.replace("_", "."): value for key, value in settings.items()}
-        (made,) = await self.broker.create_topics([NewTopic(name, partition_count, own)])
+    async def topic(
+        self, name: str = "orders", partition_count: int = 1, settings: Mapping[str, str] | None = None
+    ) -> TopicName:
+        """A topic with these settings of its own."""
+        (made,) = await self.broker.create_topics([NewTopic(name, partition_count, settings or {})])
         assert not isinstance(made, OnelogError), made
         return made.name
 
@@ -88,11 +89,9 @@ class Desk:
 
 
 @asynccontextmanager
-async def open_desk(
-    path: Path, *, clock: VirtualClock | None = None, settings: BrokerSettings | None = None
-) -> AsyncIterator[Desk]:
+async def open_desk(path: Path, *, settings: BrokerSettings | None = None) -> AsyncIterator[Desk]:
     """A broker over this directory, closed at the end of the block, its gates opened first."""
-    clock = clock or VirtualClock()
+    clock = virtual_clock()
     disk, transactions = GatedDisk(), Gate()
     failures: list[OnelogError] = []
     store = Store.open(

@@ -22,7 +22,7 @@ class VirtualClock:
         return self.now_ms
 
     def monotonic_s(self) -> float:
-        return self.now_ms / 1000
+        return (self.now_ms - START_MS) / 1000
 
     async def advance(self, ms: int) -> None:
         """Let time pass, and let everything that is due because of it happen."""
@@ -33,12 +33,12 @@ class VirtualClock:
 class VirtualLoop(asyncio.SelectorEventLoop):
     """A loop whose timers wait for the virtual clock."""
 
-    def __init__(self, clock: VirtualClock) -> None:
-        self._virtual = clock
+    def __init__(self) -> None:
+        self.clock = VirtualClock()
         super().__init__()
 
     def time(self) -> float:
-        return self._virtual.monotonic_s()
+        return self.clock.monotonic_s()
 
 
 async def turns(count: int = 5) -> None:
@@ -47,7 +47,14 @@ async def turns(count: int = 5) -> None:
         await asyncio.sleep(0)
 
 
-def run(story: Coroutine[Any, Any, T], *, clock: VirtualClock) -> T:
-    """Run a story on a loop of that clock."""
-    with asyncio.Runner(loop_factory=lambda: VirtualLoop(clock)) as runner:
+def virtual_clock() -> VirtualClock:
+    """The clock of the running loop."""
+    loop = asyncio.get_running_loop()
+    assert isinstance(loop, VirtualLoop)
+    return loop.clock
+
+
+def run(story: Coroutine[Any, Any, T]) -> T:
+    """Run a story on a loop with a clock of its own."""
+    with asyncio.Runner(loop_factory=VirtualLoop) as runner:
         return runner.run(story)

@@ -1,0 +1,164 @@
+"""A turn's changes in one transaction, in order; barriers; a failure like that of a sync."""
+
+from collections.abc import Callable, Coroutine
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from onelog import metrics as m
+from onelog.broker.catalog import MIGRATIONS, Catalog, Statement
+from onelog.errors import DiskFailed, OnelogError
+from onelog.metrics import Metrics
+from tests.support.gates import Gate, GatedCatalog
+from tests.support.virtual_clock import run, turns
+
+FAILED = DiskFailed(path="onelog.db", doing="syncing", found="Input/output error")
+
+
+class Bench:
+    def __init__(self, path: Path) -> None:
+        self.gate = Gate()
+        self.metrics = Metrics()
+        self.failures: list[OnelogError] = []
+        self.file = GatedCatalog.behind(self.gate, str(path / "onelog.db"), MIGRATIONS)
+        self.catalog = Catalog(self.file, metrics=self.metrics, on_failure=self.failures.append)
+
+    def keys(self) -> list[str]:
+        return [key for (key,) in self.catalog.rows("SELECT key FROM meta ORDER BY key")]
+
+
+def _put(key: str) -> Statement:
+    return ("INSERT INTO meta VALUES (?, 'here')", (key,))
+
+
+def told(tmp_path: Path, story: Callable[[Bench], Coroutine[Any, Any, None]]) -> None:
+    async def whole() -> None:
+        bench = Bench(tmp_path)
+        try:
+            await story(bench)
+        finally:
+            bench.gate.open()
+            await bench.catalog.close()
+            bench.file.close()
+
+    run(whole())
+
+
+def test_a_change_is_answered_when_its_transaction_is_done(tmp_path: Path) -> None:
+    async def story(bench: Bench) -> None:
+        bench.gate.shut()
+        ticket = bench.catalog.write([_put("a")])
+        await turns(50)
+        assert not ticket.done
+        bench.gate.open()
+        await ticket
+        assert bench.keys() == ["a"]
+
+    told(tmp_path, story)
+
+
+def test_the_changes_of_a_turn_share_one_transaction(tmp_path: Path) -> None:
+    async def story(bench: Bench) -> None:
+        tickets = [bench.catalog.write([_put(key)]) for key in "abc"]
+        await tickets[-1]
+        assert bench.metrics.value(m.CATALOG_TRANSACTIONS) == 1
+        assert bench.keys() == ["a", "b", "c"]
+
+    told(tmp_path, story)
+
+
+def test_what_comes_while_a_transaction_runs_is_in_the_next_one(tmp_path: Path) -> None:
+    async def story(bench: Bench) -> None:
+        order: list[str] = []
+        bench.gate.shut()
+        bench.catalog.write([_put("a")]).add_callback(partial(_note, order, "a"))
+        await turns()
+        for key in "bc":
+            bench.catalog.write([_put(key)]).add_callback(partial(_note, order, key))
+        await turns()
+        bench.gate.open()
+        await bench.catalog.barrier()
+        assert order == ["a", "b", "c"]
+        assert bench.metrics.value(m.CATALOG_TRANSACTIONS) == 2
+
+    told(tmp_path, story)
+
+
+def _note(order: list[str], key: str, _: object) -> None:
+    order.append(key)
+
+
+def test_a_barrier_waits_for_every_change_before_it(tmp_path: Path) -> None:
+    async def story(bench: Bench) -> None:
+        assert bench.catalog.barrier().done
+        bench.gate.shut()
+        bench.catalog.write([_put("a")])
+        behind_waiting = bench.catalog.barrier()
+        await turns()
+        behind_running = bench.catalog.barrier()
+        await turns(50)
+        assert not behind_waiting.done
+        assert not behind_running.done
+        bench.gate.open()
+        await behind_waiting
+        await behind_running
+        assert bench.keys() == ["a"]
+        assert bench.catalog.barrier().done
+
+    told(tmp_path, story)
+
+
+def test_a_failed_transaction_is_the_end(tmp_path: Path) -> None:
+    async def story(bench: Bench) -> None:
+        bench.gate.shut()
+        running = bench.catalog.write([_put("a")])
+        await turns()
+        waiting = bench.catalog.write([_put("b")])
+        bench.gate.fail(FAILED)
+        for ticket in (running, waiting):
+            with pytest.raises(DiskFailed):
+                await ticket
+        assert bench.catalog.write([_put("c")]).error is FAILED
+        assert bench.catalog.barrier().error is FAILED
+        assert bench.failures == [FAILED]
+        assert bench.keys() == []
+
+    told(tmp_path, story)
+
+
+def test_a_transaction_that_ends_after_another_failure_is_not_acknowledged(tmp_path: Path) -> None:
+    async def story(bench: Bench) -> None:
+        bench.gate.shut()
+        ticket = bench.catalog.write([_put("a")])
+        await turns()
+        bench.catalog.fail(FAILED)
+        assert ticket.error is FAILED
+        bench.gate.open()
+        await turns(50)
+        assert bench.failures == [FAILED]
+
+    told(tmp_path, story)
+
+
+def test_a_statement_that_cannot_be_takes_its_whole_transaction_along(tmp_path: Path) -> None:
+    async def story(bench: Bench) -> None:
+        await bench.catalog.write([_put("a")])
+        with pytest.raises(OnelogError):
+            await bench.catalog.write([_put("b"), _put("a")])
+        assert bench.keys() == ["a"]
+
+    told(tmp_path, story)
+
+
+def test_closing_writes_what_is_pending(tmp_path: Path) -> None:
+    async def whole() -> None:
+        bench = Bench(tmp_path)
+        ticket = bench.catalog.write([_put("a")])
+        await bench.catalog.close()
+        assert ticket.done
+        assert bench.keys() == ["a"]
+        bench.file.close()
+
+    run(whole())

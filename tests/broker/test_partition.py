@@ -1,0 +1,197 @@
+"""One log and its answers: order, what waits for what, and what a damaged log says."""
+
+from pathlib import Path
+
+import pytest
+
+from onelog.broker.partition import Partition
+from onelog.errors import (
+    DiskFailed,
+    OffsetOutOfRange,
+    OutOfOrderSequence,
+    PartitionClosed,
+    StaleLeaderEpoch,
+    UnknownLeaderEpoch,
+)
+from onelog.model import Isolation
+from tests.support.brokers import Desk, batch, numbered, open_desk, read, values
+from tests.support.virtual_clock import run, turns
+
+
+def _partition(desk: Desk) -> Partition:
+    return desk.broker._parts.served.partition("orders", 0)
+
+
+def test_appends_have_their_order_before_anything_is_durable(tmp_path: Path) -> None:
+    async def story() -> None:
+        async with open_desk(tmp_path) as desk:
+            await desk.topic()
+            desk.syncs.shut()
+            tickets = [desk.append(batch("a", "b")), desk.append(batch("c"), batch("d"))]
+            desk.syncs.open()
+            assert [(r.first, r.end) for r in [await t for t in tickets]] == [(0, 2), (2, 4)]
+            assert values(desk.read()) == ["a", "b", "c", "d"]
+
+    run(story())
+
+
+def test_no_reader_sees_a_record_that_is_not_durable(tmp_path: Path) -> None:
+    async def story() -> None:
+        async with open_desk(tmp_path) as desk:
+            await desk.topic()
+            await desk.append(batch("a"))
+            desk.syncs.shut()
+            ticket = desk.append(batch("b"))
+            await turns(50)
+            assert values(desk.read()) == ["a"]
+            assert desk.read(1).batches == []  # where the next record will be: nothing, and no error
+            assert desk.broker.describe_partition("orders", 0).high_watermark == 1
+            desk.syncs.open()
+            await ticket
+            assert values(desk.read()) == ["a", "b"]
+
+    run(story())
+
+
+def test_a_repeated_batch_waits_for_its_original_and_has_its_offsets(tmp_path: Path) -> None:
+    async def story() -> None:
+        async with open_desk(tmp_path) as desk:
+            await desk.topic()
+            desk.syncs.shut()
+            first = desk.append(numbered(0, "a", "b"))
+            again = desk.append(numbered(0, "a", "b"))
+            await turns(50)
+            assert not again.done
+            desk.syncs.open()
+            assert await again == await first
+            assert values(desk.read()) == ["a", "b"]
+            assert desk.append(numbered(0, "a", "b")).done  # durable long since
+
+    run(story())
+
+
+def test_a_refused_sequence_waits_for_what_it_was_refused_for(tmp_path: Path) -> None:
+    async def story() -> None:
+        async with open_desk(tmp_path) as desk:
+            await desk.topic()
+            desk.syncs.shut()
+            desk.append(numbered(0, "a"))
+            gap = desk.append(numbered(5, "b"))
+            await turns(50)
+            assert not gap.done
+            desk.syncs.open()
+            with pytest.raises(OutOfOrderSequence):
+                await gap
+
+    run(story())
+
+
+def test_one_refused_batch_refuses_all_of_its_append(tmp_path: Path) -> None:
+    async def story() -> None:
+        async with open_desk(tmp_path) as desk:
+            await desk.topic()
+            with pytest.raises(OutOfOrderSequence):
+                await desk.append(numbered(0, "a"), numbered(9, "b"))
+            assert (await desk.append(numbered(0, "c"))).first == 0
+
+    run(story())
+
+
+@pytest.mark.parametrize("offset", [-1, 3])
+def test_an_offset_outside_names_what_the_log_holds(tmp_path: Path, offset: int) -> None:
+    async def story() -> None:
+        async with open_desk(tmp_path) as desk:
+            await desk.topic()
+            await desk.append(batch("a", "b"))
+            assert desk.read(2).batches == []
+            with pytest.raises(OffsetOutOfRange) as refusal:
+                desk.read(offset)
+            assert (refusal.value.start, refusal.value.end) == (0, 2)
+
+    run(story())
+
+
+def test_whoever_knows_another_leader_epoch_is_told(tmp_path: Path) -> None:
+    async def story() -> None:
+        async with open_desk(tmp_path) as desk:
+            await desk.topic()
+            partition = _partition(desk)
+            partition.leader_epoch = 3
+            for epoch in (-1, 3):
+                partition.check_epoch(epoch)
+            with pytest.raises(StaleLeaderEpoch):
+                partition.check_epoch(2)
+            with pytest.raises(UnknownLeaderEpoch):
+                partition.check_epoch(4)
+
+    run(story())
+
+
+def test_a_log_that_cannot_be_read_is_closed_and_the_others_go_on(tmp_path: Path) -> None:
+    async def story() -> None:
+        async with open_desk(tmp_path) as desk:
+            await desk.topic(partition_count=2)
+            await desk.append(batch("a"))
+            await desk.append(batch("b"), partition=1)
+            (tmp_path / "orders-0" / ("0" * 20 + ".log")).write_bytes(b"")
+            waiting = desk.wait_read(read(1), wait_ms=60_000)
+            for _ in range(2):
+                with pytest.raises(PartitionClosed):
+                    desk.read()
+            with pytest.raises(PartitionClosed):
+                await desk.append(batch("c"))
+            assert isinstance((await waiting)[0], PartitionClosed)
+            with pytest.raises(PartitionClosed):
+                desk.broker.describe_partition("orders", 0)
+            assert values(desk.read(partition=1)) == ["b"]
+        async with open_desk(tmp_path) as desk:
+            assert values(desk.read(partition=1)) == ["b"]
+
+    run(story())
+
+
+def test_a_fault_of_the_disk_while_reading_closes_the_log_with_its_reason(tmp_path: Path) -> None:
+    async def story() -> None:
+        async with open_desk(tmp_path) as desk:
+            await desk.topic()
+            await desk.append(batch("a"))
+            partition = _partition(desk)
+
+            def fails(*_: object, **__: object) -> None:
+                raise DiskFailed(path="orders-0", doing="reading", found="Input/output error")
+
+            partition.log.find_time = fails  # type: ignore[method-assign]  # a disk that fails to read
+            with pytest.raises(PartitionClosed, match="Input/output error"):
+                partition.find_time(0, isolation=Isolation.READ_UNCOMMITTED)
+            assert not partition.is_open
+
+    run(story())
+
+
+def test_after_a_failed_sync_the_next_append_is_refused_before_it_has_an_offset(tmp_path: Path) -> None:
+    async def story() -> None:
+        async with open_desk(tmp_path) as desk:
+            await desk.topic()
+            failure = DiskFailed(path="orders-0", doing="syncing", found="Input/output error")
+            desk.syncs.fail(failure)
+            with pytest.raises(DiskFailed):
+                await desk.append(batch("a"))
+            assert desk.append(batch("b")).error is failure
+            assert _partition(desk).marks.appended == 1
+            assert desk.failures == [failure]
+
+    run(story())
+
+
+def test_what_a_partition_is_made_of_is_told(tmp_path: Path) -> None:
+    async def story() -> None:
+        async with open_desk(tmp_path) as desk:
+            await desk.topic()
+            assert desk.broker.describe_partition("orders", 0).segment_count == 1
+            await desk.append(batch("a"))
+            info = desk.broker.describe_partition("orders", 0)
+            assert (info.start, info.high_watermark, info.stable, info.leader_epoch) == (0, 1, 1, 0)
+            assert info.segment_count == 1
+            assert info.size_bytes == batch("a").size
+
+    run(story())
