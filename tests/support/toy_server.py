@@ -27,7 +27,7 @@ class ToyServer:
 
     def __post_init__(self) -> None:
         self.server = Server(
-            open_handler=lambda endpoint, session: endpoint.handler(None, session),
+            open_handler=lambda endpoint, session: endpoint.handler(None, session),  # type: ignore[arg-type]  # no broker
             metrics=self.metrics,
             clock=self.clock,
             limits=self.limits,
