@@ -84,7 +84,7 @@ def _run(served: Served, *, kills: int, rng: random.Random) -> list[str]:
     stop.set()
     for thread in threads:
         thread.join(timeout=120)
-    findings = [f"{w.name} did not end: {w.trouble}" for w in writers if w.trouble]
+    findings = [f"{w.name}: {w.trouble}" for w in writers if w.trouble]
     for topic, tally in tallies.items():
         if tally.sent:
             findings += _judged(topic, tally, list(_read_back(served.bootstrap, topic)))
@@ -121,6 +121,7 @@ def _read_back(bootstrap: str, topic: str) -> Iterator[tuple[int, int, str]]:
             "enable.auto.commit": False,
             "enable.partition.eof": True,
             "check.crcs": True,
+            "log_level": 0,
         }
     )
     consumer.assign([TopicPartition(topic, p, 0) for p in range(PARTITIONS)])
@@ -138,6 +139,18 @@ def _read_back(bootstrap: str, topic: str) -> Iterator[tuple[int, int, str]]:
     consumer.close()
 
 
+_KCAT = {
+    "enable.idempotence": "true",
+    "message.timeout.ms": "600000",
+    "linger.ms": "5",
+    "reconnect.backoff.max.ms": "200",
+}
+
+
+def _options(settings: dict[str, str]) -> list[str]:
+    return [word for key, value in settings.items() for word in ("-X", f"{key}={value}")]
+
+
 class _Kcat:
     name = "kcat"
 
@@ -145,9 +158,7 @@ class _Kcat:
         self.tally = tally
         self.trouble = ""
         self.process = subprocess.Popen(
-            ["kcat", "-P", "-b", bootstrap, "-t", "kills-kcat", "-q"]
-            + ["-X", "enable.idempotence=true", "-X", "message.timeout.ms=600000"]
-            + ["-X", "linger.ms=5", "-X", "reconnect.backoff.max.ms=200"],
+            ["kcat", "-P", "-b", bootstrap, "-t", "kills-kcat", "-q", "-E", *_options(_KCAT)],
             stdin=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
             text=True,
@@ -157,13 +168,16 @@ class _Kcat:
         """Lines until told to stop; then wait until kcat says that all are acknowledged."""
         assert self.process.stdin is not None
         number = 0
-        while not stop.wait(0.002):
-            line = f"kcat-{number}"
-            self.tally.sent.append(line)
-            self.process.stdin.write(line + "\n")
-            self.process.stdin.flush()
-            number += 1
-        self.process.stdin.close()
+        try:
+            while not stop.wait(0.002):
+                line = f"kcat-{number}"
+                self.tally.sent.append(line)
+                self.process.stdin.write(line + "\n")
+                self.process.stdin.flush()
+                number += 1
+            self.process.stdin.close()
+        except BrokenPipeError:
+            self.trouble = "it ended before it was told to"
         code = self.process.wait(timeout=100)
         if code == 0:
             self.tally.acknowledged = dict.fromkeys(self.tally.sent, (-1, -1))
@@ -185,6 +199,7 @@ class _Confluent:
                 "linger.ms": 2,
                 "reconnect.backoff.max.ms": 200,
                 "compression.type": "lz4",
+                "log_level": 0,
             }
         )
 

@@ -1,6 +1,7 @@
 """Under strace: no answer to a write, a commit or a create leaves before its sync.
 
-One client per dialect sends one request at a time. Between two answers on its socket the
+One client per dialect sends one request at a time, once its connections are made: what a client
+asks in the background while they are being made may be answered beside a write. Between two answers on its socket the
 broker has to have written to a data file and completed a sync of that same file after the
 write; then, and not earlier, may the answer go. The trace is read line by line: what the
 broker says of itself is not asked.
@@ -15,6 +16,8 @@ import socket
 import struct
 import sys
 import tempfile
+import threading
+import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -25,12 +28,13 @@ from confluent_kafka.admin import AdminClient, NewTopic
 from tests.support.served import Served
 
 _CALL = re.compile(
-    r"^(?P<pid>\d+)\s+[\d.]+ (?:(?P<name>\w+)\((?P<args>.*)|<\.\.\. (?P<resumed>\w+) resumed>(?P<rest>.*))$"
+    r"^(?P<pid>\d+)\s+(?P<at>[\d.]+) (?:(?P<name>\w+)\((?P<args>.*)|<\.\.\. (?P<resumed>\w+) resumed>(?P<rest>.*))$"
 )
 _FILE = re.compile(r"^\d+<(?P<path>[^>]*)>")
 _WRITES = ("write", "writev", "pwrite64", "pwritev", "pwritev2")
 _SENDS = (*_WRITES, "sendto", "sendmsg")
 _SYNCS = ("fsync", "fdatasync")
+WARM_UP = 5
 
 
 @dataclass
@@ -66,21 +70,21 @@ def main(argv: list[str] | None = None) -> int:
     return 1 if failed else 0
 
 
-def _traced(folder: Path, drive: Callable[[Served, int], None], requests: int) -> Trace:
+def _traced(folder: Path, drive: Callable[[Served, int], float], requests: int) -> Trace:
     folder.mkdir()
     output = folder / "trace"
     calls = ",".join(("sendto,sendmsg", *_WRITES, *_SYNCS))
     wrapper = ["strace", "-f", "-y", "-ttt", "-s", "0", "-o", str(output), "-e", f"trace={calls}"]
     with Served(folder / "data", wrapper=wrapper) as served:
-        drive(served, requests)
+        begin_s = drive(served, requests)
         served.stop()
     trace = Trace()
     for line in output.read_text(errors="replace").splitlines():
-        _follow(trace, line, data=str(folder / "data"))
+        _follow(trace, line, data=str(folder / "data"), begin_s=begin_s)
     return trace
 
 
-def _follow(trace: Trace, line: str, *, data: str) -> None:
+def _follow(trace: Trace, line: str, *, data: str, begin_s: float) -> None:
     """One line. A call that another thread interrupts is begun here and ended there."""
     trace.lines += 1
     found = _CALL.match(line)
@@ -102,9 +106,9 @@ def _follow(trace: Trace, line: str, *, data: str) -> None:
     elif path.startswith(data) and found["name"] in _WRITES and _counts(path):
         trace.dirty[path] = trace.dirty.get(path, 0) + 1
     elif path.startswith(("TCP:", "socket:", "TCPv6:")) and found["name"] in _SENDS:
-        trace.answers += 1
+        trace.answers += float(found["at"]) >= begin_s
         late = [p for p, writes in trace.dirty.items() if writes]
-        if late:
+        if late and float(found["at"]) >= begin_s:
             trace.findings.append(f"line {trace.lines}: an answer while {late} was not synced")
 
 
@@ -119,19 +123,24 @@ def _synced(trace: Trace, path: str, seen: int, *, ok: bool) -> None:
         trace.syncs += 1
 
 
-def _kafka(served: Served, requests: int) -> None:
+def _kafka(served: Served, requests: int) -> float:
     admin = AdminClient({"bootstrap.servers": served.bootstrap})
     admin.create_topics([NewTopic("traced", 2, 1)])["traced"].result(timeout=30)
     producer = Producer({"bootstrap.servers": served.bootstrap, "linger.ms": 0, "acks": "all"})
     consumer = Consumer({"bootstrap.servers": served.bootstrap, "group.id": "g", "enable.auto.commit": False})
-    for number in range(requests):
+    begin_s = 0.0
+    for number in range(requests + WARM_UP):
+        if number == WARM_UP:
+            threading.Event().wait(0.5)
+            begin_s = time.time()
         producer.produce("traced", value=b"x" * 100, partition=number % 2)
         assert producer.flush(30) == 0
         consumer.commit(offsets=[TopicPartition("traced", 0, number)], asynchronous=False)
     consumer.close()
+    return begin_s
 
 
-def _rustlog(served: Served, requests: int) -> None:
+def _rustlog(served: Served, requests: int) -> float:
     with socket.create_connection(("127.0.0.1", served.ports["shared"]), timeout=30) as door:
         for message in _rustlog_messages(requests):
             payload = json.dumps(message).encode()
@@ -139,6 +148,7 @@ def _rustlog(served: Served, requests: int) -> None:
             size = struct.unpack(">I", _exactly(door, 4))[0]
             answer = json.loads(_exactly(door, size))
             assert answer["type"] != "Error", answer
+    return 0.0
 
 
 def _rustlog_messages(requests: int) -> Iterator[dict[str, object]]:
@@ -158,7 +168,7 @@ def _exactly(door: socket.socket, count: int) -> bytes:
     return data
 
 
-_DRIVERS: dict[str, Callable[[Served, int], None]] = {"kafka": _kafka, "rustlog": _rustlog}
+_DRIVERS: dict[str, Callable[[Served, int], float]] = {"kafka": _kafka, "rustlog": _rustlog}
 
 
 if __name__ == "__main__":

@@ -16,7 +16,7 @@ LONG_FUNCTIONS_ALLOWED: set[str] = set()
 
 # What is covered by its neighbours' tests: declarations, tables and assemblies (style.md).
 WITHOUT_OWN_TEST = re.compile(
-    r"__init__\.py|__main__\.py|.*/rows\.py|protocols/\w+/(endpoint|errors)\.py"
+    r"(.*/)?__init__\.py|__main__\.py|.*/rows\.py|protocols/\w+/(endpoint|errors)\.py"
     r"|protocols/\w+/messages(/\w+)?\.py|protocols/registry\.py|protocols/contract\.py"
 )
 

@@ -21,6 +21,7 @@ class Served:
     ports: dict[str, int] = field(default_factory=lambda: {"shared": 0, "console": 0})
     process: subprocess.Popen[str] | None = None
     log: list[str] = field(default_factory=list)
+    _drainer: threading.Thread | None = None
 
     @property
     def bootstrap(self) -> str:
@@ -63,14 +64,16 @@ class Served:
                 break
         else:
             raise AssertionError("the broker ended before it served:\n" + "\n".join(self.log[-20:]))
-        threading.Thread(target=self._drain, args=(self.process.stderr,), daemon=True).start()
+        self._drainer = threading.Thread(target=self._drain, args=(self.process.stderr,), daemon=True)
+        self._drainer.start()
         listeners = json.loads(self._ready.read_text())["listeners"]
         self.ports = {name: int(at["port"]) for name, at in listeners.items()}
         return self
 
     def _drain(self, stderr: IO[str]) -> None:
-        for line in stderr:
-            self.log.append(line.rstrip())
+        with stderr:
+            for line in stderr:
+                self.log.append(line.rstrip())
 
     def kill(self) -> None:
         """SIGKILL, and wait for the end."""
@@ -80,11 +83,21 @@ class Served:
         """SIGTERM, and wait for the end; its exit code."""
         return self._end(signal.SIGTERM)
 
+    def wait(self) -> int:
+        """Wait for an end that somebody else has asked for; its exit code."""
+        return self._ended()
+
     def _end(self, number: signal.Signals) -> int:
         assert self.process is not None
         if self.process.poll() is None:
             os.kill(self.pid, number)
+        return self._ended()
+
+    def _ended(self) -> int:
+        assert self.process is not None
         code = self.process.wait(timeout=30)
+        if self._drainer is not None:
+            self._drainer.join()
         self.process = None
         return code
 

@@ -1,0 +1,74 @@
+"""The command as a process: what it prints, writes, and ends with."""
+
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+from pathlib import Path
+
+from onelog.client.kafka.client import KafkaClient
+from onelog.client.kafka.producer import Producer
+from onelog.records.record import Record
+from tests.support.served import Served
+
+
+def _run(*words: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "onelog", *words], capture_output=True, text=True, timeout=60, check=False
+    )
+
+
+def test_the_ready_file_names_every_listener(tmp_path: Path) -> None:
+    with Served(tmp_path / "data") as served:
+        ready = json.loads((tmp_path / "data.ready.json").read_text())
+        assert ready["pid"] == served.pid
+        assert ready["listeners"]["shared"] == {"host": "127.0.0.1", "port": served.ports["shared"]}
+        assert list(tmp_path.glob(".ready-*")) == []
+
+
+def test_a_stop_leaves_a_directory_that_verifies(tmp_path: Path) -> None:
+    with Served(tmp_path / "data") as served:
+        with KafkaClient(served.bootstrap) as client:
+            Producer(client).send("t", [Record(key=None, value=b"v", timestamp_ms=1)])
+        assert served.stop() == 0
+    done = _run("verify", str(tmp_path / "data"))
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_a_second_signal_ends_at_once(tmp_path: Path) -> None:
+    with Served(tmp_path / "data") as served:
+        os.kill(served.pid, signal.SIGTERM)
+        os.kill(served.pid, signal.SIGTERM)
+        # Which one it was depends on how far the first had come; it has ended either way.
+        assert served.wait() in (0, -signal.SIGTERM)
+
+
+def test_a_taken_port_is_one_clear_line(tmp_path: Path) -> None:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        port = taken.getsockname()[1]
+        done = _run("serve", f"--data={tmp_path / 'data'}", f"--listen=shared=127.0.0.1:{port}")
+    assert done.returncode == 1
+    last = done.stderr.splitlines()[-1]
+    assert f"shared: cannot listen on 127.0.0.1:{port}" in last
+    assert "--listen shared=" in last
+    assert "Traceback" not in done.stderr
+
+
+def test_an_unknown_option_is_wrong_usage() -> None:
+    assert _run("serve", "--prot=1").returncode == 2
+
+
+def test_the_log_can_be_json(tmp_path: Path) -> None:
+    with Served(tmp_path / "data", options=["--log-format=json"]) as served:
+        lines = [json.loads(line) for line in list(served.log)]
+    assert lines[0]["level"] == "info"
+    assert "onelog begins" in lines[0]["message"]
+
+
+def test_the_first_line_says_which_kernels_run(tmp_path: Path) -> None:
+    with Served(tmp_path / "data") as served:
+        assert "kernels compiled" in served.log[0] or "kernels plain" in served.log[0]
