@@ -97,7 +97,7 @@ def loaded(offset_bytes: bytes, time_bytes: bytes, *, size: int, relative_end: i
     """The indexes of a sealed segment from its files; None when they cannot be its own."""
     offsets = _entries(offset_bytes, OFFSET_ENTRY)
     times = _entries(time_bytes, TIME_ENTRY)
-    if offsets is None or not times:
+    if offsets is None or times is None or not times[0]:
         return None
     index = Index()
     index._offsets, index._positions = offsets

@@ -40,6 +40,10 @@ __all__ = [
 ]
 
 
+# Of a log's sealed segments, as many as readers of different ages are likely to be in.
+INDEXES_KEPT = 4
+
+
 class Marks(NamedTuple):
     """How far a log is what. Each is an offset, exclusive but for start."""
 
@@ -101,6 +105,7 @@ class PartitionLog:
         self._tail: list[Batch] = []
         self._tail_ms: list[int] = []
         self._has_home = has_home
+        self._warm: list[Segment] = []
         self._job: WriteJob | None = None
         self._rolls_at_ms: int | None = None
         self._refusal: str | None = None
@@ -195,6 +200,8 @@ class PartitionLog:
         self._job = None
         self._has_home = True
         self._segments.extend(publish(self._handles, job.pieces))
+        for piece in job.pieces:
+            self._keep_warm(piece.segment)
         del self._tail[: job.batch_count]
         del self._tail_ms[: job.batch_count]
         end = job.offset_end
@@ -212,6 +219,7 @@ class PartitionLog:
             if offset < self.marks.settled:
                 for segment in self._segments_from(offset):
                     part = segment.read(offset, bytes_max=left, offset_max=offset_max, at_least_one=not found)
+                    self._keep_warm(segment)
                     found += part
                     if not part or part[-1].offset_end != segment.offset_end:
                         return found
@@ -271,6 +279,16 @@ class PartitionLog:
         if self._segments and not self._tail and self._job is None and self._refusal is None:
             write_files(self.home.disk, index_files(self._segments[-1]))
         self._handles.forget(self.home.path)
+
+    def _keep_warm(self, segment: Segment) -> None:
+        """Remember that a sealed segment's index was used; forget that of the one used longest ago."""
+        if not segment.sealed or (self._warm and self._warm[-1] is segment):
+            return
+        if segment in self._warm:
+            self._warm.remove(segment)
+        self._warm.append(segment)
+        if len(self._warm) > INDEXES_KEPT:
+            self._warm.pop(0).drop_index()
 
     def _leaving(self) -> list[Segment]:
         leaving: list[Segment] = []

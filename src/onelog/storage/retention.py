@@ -31,7 +31,7 @@ def new_start(segments: Sequence[SegmentInfo], limits: Limits, *, start: int, no
     for segment in segments:
         if not segment.sealed:
             break
-        is_old = 0 <= limits.retention_ms < now_ms - segment.max_timestamp_ms
+        is_old = _is_old(segment, limits, now_ms)
         is_over = 0 <= limits.retention_bytes <= left - segment.size
         if not (is_old or is_over):
             break
@@ -42,6 +42,11 @@ def new_start(segments: Sequence[SegmentInfo], limits: Limits, *, start: int, no
 
 def should_roll(segments: Sequence[SegmentInfo], limits: Limits, *, now_ms: int) -> bool:
     """Whether all of the active segment is too old, so that it may go once a newer one is there."""
-    if not segments or segments[-1].sealed or not segments[-1].size or limits.retention_ms < 0:
+    if not segments or segments[-1].sealed or not segments[-1].size:
         return False
-    return now_ms - segments[-1].max_timestamp_ms > limits.retention_ms
+    return _is_old(segments[-1], limits, now_ms)
+
+
+def _is_old(segment: SegmentInfo, limits: Limits, now_ms: int) -> bool:
+    # Records without a time have no age, so they go by size only.
+    return segment.max_timestamp_ms >= 0 and 0 <= limits.retention_ms < now_ms - segment.max_timestamp_ms

@@ -41,7 +41,7 @@ class SegmentInfo:
 class Segment:
     """One file of batches and its indexes. Owned by its log."""
 
-    __slots__ = ("_hints", "_index", "_is_index_read", "_max_timestamp_ms", "base_offset", "created_ms", "directory", "handles", "offset_end", "path", "sealed", "size")  # fmt: skip
+    __slots__ = ("_hints", "_index", "_is_index_read", "_is_time_known", "_max_timestamp_ms", "base_offset", "created_ms", "directory", "handles", "offset_end", "path", "sealed", "size")  # fmt: skip
 
     def __init__(self, handles: Handles, directory: str, base_offset: int, *, created_ms: int) -> None:
         self.handles = handles
@@ -54,6 +54,7 @@ class Segment:
         self.sealed = False
         self._index: Index | None = Index()
         self._is_index_read = False
+        self._is_time_known = False
         self._max_timestamp_ms = -1
         self._hints: dict[int, int] = {}
 
@@ -92,8 +93,10 @@ class Segment:
     @property
     def max_timestamp_ms(self) -> int:
         """The newest record's time; -1 when none has a time."""
-        if self._index is None and self._max_timestamp_ms < 0:
-            self._max_timestamp_ms = self.index.max_timestamp_ms
+        if self._index is None and not self._is_time_known:
+            # Its index is needed for this number only, so it is not kept.
+            assert self.index.max_timestamp_ms == self._max_timestamp_ms
+            self.drop_index()
         return self._max_timestamp_ms
 
     @property
@@ -104,6 +107,7 @@ class Segment:
             self._is_index_read = loaded is not None
             self._index = self._built_index() if loaded is None else loaded
             self._max_timestamp_ms = self._index.max_timestamp_ms
+            self._is_time_known = True
         return self._index
 
     def grow(self, *, size: int, offset_end: int, max_timestamp_ms: int) -> None:

@@ -12,7 +12,7 @@ import struct
 
 from onelog.binary.crc import crc32c
 from onelog.storage import layout
-from onelog.storage.disk import Disk
+from onelog.storage.disk import Buffer, Disk
 from onelog.storage.producers import Producer, Producers, Seen
 
 _FRONT = struct.Struct(">hI")
@@ -38,7 +38,7 @@ def encoded(producers: Producers, *, below: int) -> bytes:
     return _FRONT.pack(_VERSION, crc32c(body)) + body
 
 
-def decoded(data: bytes) -> Producers | None:
+def decoded(data: Buffer) -> Producers | None:
     """What a snapshot says; None when it is torn, or another form."""
     if len(data) < _FRONT.size + _COUNT.size:
         return None

@@ -28,8 +28,10 @@ def walk(
     file: DiskFile, *, position: int, end: int, chunk_bytes: int = CHUNK_BYTES
 ) -> Iterator[tuple[int, Batch]]:
     """(position, batch) of each whole batch before `end`, from a position where one begins."""
+    chunk_bytes = max(chunk_bytes, HEADER_BYTES)
     while position + HEADER_BYTES <= end:
-        data = memoryview(file.pread(position, min(chunk_bytes, end - position)))
+        asked = min(chunk_bytes, end - position)
+        data = memoryview(file.pread(position, asked))
         at = 0
         while at + HEADER_BYTES <= len(data):
             size = batch_bytes(data, at)
@@ -42,13 +44,11 @@ def walk(
                 return
             yield position + at, batch
             at += size
-        if len(data) < HEADER_BYTES:
+        if len(data) < asked:
             return
         if not at:
             # One batch is larger than the chunk: the next look takes in all of it.
-            chunk_bytes = max(chunk_bytes, batch_bytes(data, 0))
-            if len(data) >= chunk_bytes:
-                return
+            chunk_bytes = batch_bytes(data, 0)
         position += at
 
 

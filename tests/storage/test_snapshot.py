@@ -1,0 +1,65 @@
+"""The producers at the beginning of a segment, as a file that can be dropped."""
+
+from random import Random
+
+import pytest
+
+from onelog.storage import snapshot
+from onelog.storage.producers import Producers, Seen
+from tests.support.simulated_disk import SimulatedDisk
+from tests.support.small_logs import batch_of
+
+
+def _producers() -> Producers:
+    producers = Producers()
+    for sequence, base in ((0, 10), (2, 20), (4, 30)):
+        batch = batch_of("x", "y", producer_id=7, producer_epoch=3, base_sequence=sequence)
+        producers.note(batch, base=base, heard_ms=500 + base)
+    batch = batch_of("z", producer_id=8, producer_epoch=0, base_sequence=(1 << 31) - 1)
+    producers.note(batch, base=40, heard_ms=900)
+    return producers
+
+
+def test_each_producers_last_batch_comes_back() -> None:
+    again = snapshot.decoded(snapshot.encoded(_producers(), below=100))
+    assert again is not None
+    seven, eight = again.get(7), again.get(8)
+    assert seven is not None
+    assert eight is not None
+    assert (seven.epoch, seven.heard_ms, list(seven.seen)) == (3, 530, [Seen(4, 5, 30, 32, -1)])
+    assert list(eight.seen) == [Seen((1 << 31) - 1, (1 << 31) - 1, 40, 41, -1)]
+
+
+def test_what_stands_behind_the_offset_is_left_out() -> None:
+    again = snapshot.decoded(snapshot.encoded(_producers(), below=30))
+    assert again is not None
+    seven = again.get(7)
+    assert seven is not None
+    assert list(seven.seen) == [Seen(2, 3, 20, 22, -1)]
+    assert again.get(8) is None
+
+
+def test_the_bytes_are_kafkas() -> None:
+    producers = Producers()
+    batch = batch_of("x", "y", producer_id=7, producer_epoch=3, base_sequence=4)
+    producers.note(batch, base=30, heard_ms=256)
+    assert snapshot.encoded(producers, below=32)[6:] == bytes.fromhex(
+        "00000001 0000000000000007 0003 00000005 000000000000001f 00000001 0000000000000100 ffffffff ffffffffffffffff"
+    )
+
+
+@pytest.mark.parametrize("cut", [0, 5, 12, 30])
+def test_a_torn_one_is_not_believed(cut: int) -> None:
+    assert snapshot.decoded(snapshot.encoded(_producers(), below=100)[:cut]) is None
+
+
+def test_a_changed_one_is_not_believed() -> None:
+    data = bytearray(snapshot.encoded(_producers(), below=100))
+    data[20] ^= 1
+    assert snapshot.decoded(data) is None
+
+
+def test_none_is_there() -> None:
+    disk = SimulatedDisk(Random(0))
+    disk.make_dir("orders-0")
+    assert snapshot.load(disk, "orders-0", 0) is None
