@@ -38,7 +38,7 @@ class ScriptedServer:
 
     def close(self) -> None:
         # shutdown wakes the accept that waits; close alone does not.
-        self._listener.shutdown(socket.SHUT_RDWR)
+        _shut(self._listener)
         self._listener.close()
         self.hang_up()
         for thread in self._threads:

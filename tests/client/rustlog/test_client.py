@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import onelog
 from onelog.client.errors import BadAnswer, BrokerUnavailable, ClientError, OutcomeUnknown
 from onelog.client.retry import Retrier, RetryPolicy
 from onelog.client.rustlog.client import (
@@ -191,3 +192,22 @@ def test_every_record_is_in_one_lot_in_order_and_no_lot_is_too_large(sizes: list
 
 def test_a_lot_has_no_more_records_than_the_protocol_allows() -> None:
     assert [len(lot) for lot in lots([b""] * (2 * RECORDS_MAX + 1))] == [RECORDS_MAX, RECORDS_MAX, 1]
+
+
+def test_a_real_broker_is_spoken_to_in_every_request(broker: onelog.Broker) -> None:
+    with RustLogClient(broker.bootstrap, timeout_s=10) as client:
+        client.ping()
+        assert client.create_topic("spoken", partition_count=2) == 2
+        assert client.produce("spoken", 1, [b"a", b"\xff", b""]) == [Produced(0, 3)]
+        assert [(r.offset, r.payload) for r in client.iterate("spoken", 1, 1)] == [(1, b"\xff"), (2, b"")]
+        assert client.position("spoken group", "spoken", 1) is None
+        client.commit("spoken group", "spoken", 1, 2)
+        assert client.position("spoken group", "spoken", 1) == 2
+        assert TopicSummary("spoken", 2) in client.topics()
+        assert [p.high_watermark for p in client.describe_topic("spoken")] == [0, 3]
+        assert client.describe_partition("spoken", 1).high_watermark == 3
+        assert client.metrics().records_produced >= 3
+        with pytest.raises(RustLogError, match=r"TOPIC_NOT_FOUND \(404\)"):
+            client.fetch("nothing", 0, 0)
+        with pytest.raises(ClientError, match="did not take the position"):
+            client.commit("spoken group", "nothing", 0, 1)

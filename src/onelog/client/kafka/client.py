@@ -150,8 +150,9 @@ class KafkaClient:
         answer = self.ask_any(request, MetadataResponse, doing="asking for metadata", deadline=deadline)
         now_s = self._retrier.clock.monotonic_s()
         with self._lock:
-            self._cluster = self._cluster.with_answer(answer)
-            cluster = self._cluster
+            # An answer about all topics is the whole truth: what it does not name is gone.
+            cluster = (Cluster() if names is None else self._cluster).with_answer(answer)
+            self._cluster = cluster
             self._heard_s.update(dict.fromkeys(cluster.topics, now_s))
         for topic in answer.topics:
             if names is not None and topic.error_code != Code.NONE:

@@ -3,8 +3,8 @@
 Values read from one answer. When to ask again is the client's.
 """
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from uuid import UUID
 
 from onelog.client.address import Address
@@ -80,11 +80,6 @@ class Cluster:
                 topics.pop(name, None)
         nodes = {broker.node_id: Address(broker.host, broker.port) for broker in answer.brokers}
         return Cluster(nodes, topics, answer.controller_id, answer.cluster_id)
-
-    def without(self, names: Iterable[str]) -> "Cluster":
-        """The cluster with these topics forgotten."""
-        gone = set(names)
-        return replace(self, topics={n: t for n, t in self.topics.items() if n not in gone})
 
 
 def _topic(topic: MetadataResponseTopic) -> TopicView:

@@ -1,0 +1,1 @@
+from tests.support.real_broker import broker as broker
