@@ -58,10 +58,13 @@ def add(parser: argparse.ArgumentParser) -> None:
         default="committed",
         help="whether records of open and aborted transactions are left out (default: %(default)s)",
     )
+    parser.set_defaults(parser=parser)
 
 
 def run(args: argparse.Namespace) -> int:
     """Print until the end, the count, or Ctrl-C."""
+    if args.dialect == "rustlog" and args.start.where is Where.TIME:
+        args.parser.error("--from: RustLog cannot look for a time; use --dialect kafka, or an offset")
     text = Text(separator=args.key_separator, null=args.null)
     printer = PRINTERS[args.format]
     progress = Progress()

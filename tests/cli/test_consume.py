@@ -1,0 +1,169 @@
+import json
+import subprocess
+import sys
+
+import pytest
+
+import onelog
+from onelog.cli.arguments import Start, Where
+from onelog.cli.main import main, parser_of
+from onelog.client.kafka.admin import Admin
+from onelog.client.kafka.client import KafkaClient
+from onelog.client.kafka.producer import Producer
+from onelog.records.record import Record
+
+
+@pytest.fixture(scope="module")
+def filled(broker: onelog.Broker) -> list[str]:
+    """The arguments to a topic with 0, 2 and 3 records in its partitions, their times 1000 ms apart."""
+    with KafkaClient(broker.bootstrap, timeout_s=10) as client:
+        Admin(client).create_topic("filled", partition_count=3)
+        producer = Producer(client)
+        for partition in (1, 2):
+            said = [Record(b"k", b"%d-%d" % (partition, i), 1000 * i) for i in range(partition + 1)]
+            producer.send("filled", said, partition=partition)
+    return ["consume", "filled", "--bootstrap", broker.bootstrap]
+
+
+def values(capsys: pytest.CaptureFixture[str], words: list[str], *more: str) -> list[str]:
+    assert main([*words, *more]) == 0
+    return sorted(capsys.readouterr().out.split())
+
+
+def test_arguments_become_values() -> None:
+    args = parser_of("consume").parse_args(["t", "--from", "-5", "--partition", "1", "--partition", "0"])
+    assert (args.start, args.partition, args.count, args.follow) == (
+        Start(Where.FROM_END, 5),
+        [1, 0],
+        None,
+        False,
+    )
+    assert (args.format, args.dialect, args.isolation) == ("value", "kafka", "committed")
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        [],
+        ["t", "--from", "soon"],
+        ["t", "--partition", "-1"],
+        ["t", "--count", "0"],
+        ["t", "--format", "xml"],
+        ["t", "--isolation", "none"],
+        ["t", "--dialect", "tank"],
+        ["t", "--from", "@5", "--dialect", "rustlog"],
+    ],
+)
+def test_wrong_usage_is_2(words: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["consume", *words]) == 2
+    assert capsys.readouterr().err.startswith("usage: onelog consume")
+
+
+@pytest.mark.parametrize("dialect", ["kafka", "rustlog"])
+@pytest.mark.parametrize(
+    ("more", "found"),
+    [
+        ([], ["1-0", "1-1", "2-0", "2-1", "2-2"]),
+        (["--partition", "1"], ["1-0", "1-1"]),
+        (["--partition", "0"], []),
+        (["--from", "1"], ["1-1", "2-1", "2-2"]),
+        (["--from", "-1"], ["1-1", "2-2"]),
+        (["--from", "latest"], []),
+        (["--partition", "2", "--count", "2"], ["2-0", "2-1"]),
+        (["--count", "99"], ["1-0", "1-1", "2-0", "2-1", "2-2"]),
+    ],
+)
+def test_what_is_asked_for_is_printed_up_to_the_end(
+    filled: list[str], dialect: str, more: list[str], found: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert values(capsys, filled, "--dialect", dialect, *more) == found
+
+
+def test_a_time_is_looked_for_in_each_partition(
+    filled: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert values(capsys, filled, "--from", "@500") == ["1-1", "2-1", "2-2"]
+    assert values(capsys, filled, "--from", "1970-01-01T00:00:02") == ["2-2"]
+    assert values(capsys, filled, "--from", "@9000") == []
+
+
+def test_a_format_is_used(filled: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    words = [*filled, "--partition", "2", "--count", "1", "--format"]
+    assert main([*words, "key-value", "--key-separator", ":"]) == 0
+    assert main([*words, "json"]) == 0
+    plain, line = capsys.readouterr().out.splitlines()
+    assert plain == "k:2-0"
+    assert (json.loads(line)["partition"], json.loads(line)["offset"]) == (2, 0)
+
+
+@pytest.mark.parametrize(
+    ("more", "said"),
+    [
+        (["--partition", "7"], "filled/7: the topic has 3 partitions"),
+        (["--bootstrap", "127.0.0.1:1", "--timeout", "0.01"], "no broker answers at 127.0.0.1:1"),
+    ],
+)
+def test_what_cannot_be_is_one_line_and_1(
+    filled: list[str], more: list[str], said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main([*filled, *more]) == 1
+    assert said in capsys.readouterr().err
+
+
+def test_a_topic_that_is_not_there_is_not_made_by_looking(
+    broker: onelog.Broker, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for dialect in ("kafka", "rustlog"):
+        assert main(["consume", "nothing", "--bootstrap", broker.bootstrap, "--dialect", dialect]) == 1
+        assert main(["topics", "list", "--bootstrap", broker.bootstrap]) == 0
+        assert "nothing" not in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("dialect", ["kafka", "rustlog"])
+def test_following_prints_what_comes_until_the_count(broker: onelog.Broker, dialect: str) -> None:
+    topic = f"followed-{dialect}"
+    with KafkaClient(broker.bootstrap, timeout_s=10) as client:
+        Admin(client).create_topic(topic, partition_count=2)
+        producer = Producer(client)
+        producer.send(topic, [Record(None, b"before", 1)])
+        words = [
+            "consume",
+            topic,
+            "--follow",
+            "--count",
+            "3",
+            "--dialect",
+            dialect,
+            "--bootstrap",
+            broker.bootstrap,
+        ]
+        with subprocess.Popen(
+            [sys.executable, "-m", "onelog", *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE
+        ) as follower:
+            assert follower.stdout is not None
+            assert follower.stdout.readline() == b"before\n"
+            for value in (b"one", b"two"):
+                producer.send(topic, [Record(None, value, 1)])
+                assert follower.stdout.readline() == value + b"\n"
+            assert follower.wait(30) == 0
+            assert follower.stderr is not None
+            assert follower.stderr.read() == b""
+
+
+def test_what_is_printed_as_json_can_be_produced_again(
+    broker: onelog.Broker,
+    filled: list[str],
+    capsys: pytest.CaptureFixture[str],
+    tmp_path_factory: pytest.TempPathFactory,
+) -> None:
+    path = tmp_path_factory.mktemp("copy") / "records.json"
+    assert main([*filled, "--format", "json"]) == 0
+    printed = capsys.readouterr().out
+    path.write_text(printed)
+    with KafkaClient(broker.bootstrap, timeout_s=10) as client:
+        Admin(client).create_topic("copied", partition_count=3)
+    copy = ["produce", "copied", "--format", "json", "--file", str(path), "--bootstrap", broker.bootstrap]
+    assert main(copy) == 0
+    assert main(["consume", "copied", "--format", "json", "--bootstrap", broker.bootstrap]) == 0
+    again = capsys.readouterr().out.replace('"topic":"copied"', '"topic":"filled"')
+    assert sorted(again.splitlines()) == sorted(printed.splitlines())

@@ -1,0 +1,78 @@
+from collections.abc import Mapping, Sequence
+from typing import Self
+
+import pytest
+
+import onelog
+from onelog.cli.arguments import Start, Where
+from onelog.cli.output import CommandFailed
+from onelog.cli.readers import KafkaReader, Read, Reader, RustLogReader, Span, first_offsets
+from onelog.client.kafka.admin import Admin
+from onelog.client.kafka.client import KafkaClient
+from onelog.client.kafka.producer import Producer
+from onelog.model import Isolation
+from onelog.records.record import Record
+
+SPANS = {0: Span(10, 20), 1: Span(0, 3)}
+
+
+class Timed(Reader):
+    """Knows where a time is, and nothing else."""
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None: ...
+
+    def spans(self) -> Mapping[int, Span]:
+        return SPANS
+
+    def at_time(self, timestamp_ms: int, partitions: Sequence[int]) -> Mapping[int, int]:
+        return {0: 15, 1: -1}
+
+    def read(self, offsets: Mapping[int, int], *, wait_ms: int) -> Mapping[int, Read]:
+        return {}
+
+
+@pytest.mark.parametrize(
+    ("start", "offsets"),
+    [
+        (Start(Where.EARLIEST), {0: 10, 1: 0}),
+        (Start(Where.LATEST), {0: 20, 1: 3}),
+        (Start(Where.OFFSET, 2), {0: 2, 1: 2}),
+        (Start(Where.FROM_END, 5), {0: 15, 1: 0}),
+        (Start(Where.TIME, 1), {0: 15, 1: 3}),
+    ],
+)
+def test_a_start_is_an_offset_in_each_partition(start: Start, offsets: dict[int, int]) -> None:
+    assert first_offsets(Timed(), start, SPANS) == offsets
+
+
+def fill(broker: onelog.Broker, topic: str) -> None:
+    with KafkaClient(broker.bootstrap, timeout_s=10) as client:
+        Admin(client).create_topic(topic, partition_count=2)
+        Producer(client).send(topic, [Record(None, b"a", 5000), Record(None, b"b", 6000)], partition=1)
+
+
+def test_both_dialects_read_the_same(broker: onelog.Broker) -> None:
+    fill(broker, "read")
+    kafka = KafkaReader(broker.bootstrap, "read", timeout_s=10, isolation=Isolation.READ_COMMITTED)
+    rustlog = RustLogReader(broker.bootstrap, "read", timeout_s=10)
+    with kafka, rustlog:
+        for reader in (kafka, rustlog):
+            assert reader.spans() == {0: Span(0, 0), 1: Span(0, 2)}
+            read = reader.read({0: 0, 1: 1}, wait_ms=1)
+            assert {p: list(each.records) for p, each in read.items()} == {
+                0: [],
+                1: [(1, Record(None, b"b", 6000))],
+            }
+            assert {p: each.next_offset for p, each in read.items()} == {0: 0, 1: 2}
+        assert kafka.at_time(5500, [0, 1]) == {0: -1, 1: 1}
+        with pytest.raises(CommandFailed, match="use --dialect kafka"):
+            rustlog.at_time(5500, [0, 1])
+
+
+def test_a_reader_without_waiting_waits_itself_when_nothing_came(broker: onelog.Broker) -> None:
+    fill(broker, "paused")
+    with RustLogReader(broker.bootstrap, "paused", timeout_s=10) as reader:
+        assert reader.read({1: 2}, wait_ms=1)[1].next_offset == 2
