@@ -110,6 +110,23 @@ async def test_behind_a_wildcard_sessions_are_told_the_host_they_came_to() -> No
     writer.close()
 
 
+async def test_a_listener_that_other_machines_reach_warns(caplog: pytest.LogCaptureFixture) -> None:
+    served = server()
+    await served.start([ListenerSpec("toy", ()), ListenerSpec("open", (), hosts=("0.0.0.0",))])
+    await served.abort()
+    warnings = [record.getMessage() for record in caplog.records if record.levelname == "WARNING"]
+    assert warnings == ["open: other machines may connect, and nothing asks who they are"]
+
+
+async def test_what_comes_while_the_server_closes_is_turned_away() -> None:
+    async with toy_server() as toy:
+        _, writer = await asyncio.open_connection("127.0.0.1", toy.port)
+        await toy.server.drain(1.0)
+        await turns(20)
+        assert toy.server.connection_count == 0
+        writer.close()
+
+
 async def test_small_answers_are_not_held_back_by_the_kernel() -> None:
     sockets = await bind(ListenerSpec("toy", (), hosts=("127.0.0.1",)))
     with closing(sockets[0]) as listening, closing(socket.create_connection(listening.getsockname())):

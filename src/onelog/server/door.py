@@ -53,6 +53,8 @@ class House:
         self.advertised: Mapping[str, Address] = {}
         self.pumps: set[Pump] = set()
         self.emptied = asyncio.Event()
+        self.is_open = True
+        """Not any more: what was accepted while the listeners closed is turned away."""
         self._whisper = Whisper(clock)
         self._alarm = Whisper(clock)
         self._requests: dict[tuple[str, type], Series] = {}
@@ -99,6 +101,8 @@ class Door:
     def admit(self, pump: "Pump") -> bool:
         """Whether one more connection may stay."""
         house = self.house
+        if not house.is_open:
+            return False
         if len(house.pumps) >= self.limits.connections_max:
             house.say(
                 "%s: a connection is turned away; server.connections_max = %d are open",

@@ -15,7 +15,7 @@ from functools import partial
 from onelog.clock import Clock
 from onelog.metrics import Metrics
 from onelog.protocols.contract import Address, Endpoint
-from onelog.server.door import LOG, WILDCARD_HOSTS, Door, House, OpenHandler
+from onelog.server.door import LOG, Door, House, OpenHandler
 from onelog.server.limits import ServerLimits
 from onelog.server.pump import Pump
 
@@ -96,7 +96,9 @@ class Server:
             for sock in sockets:
                 server = await loop.create_server(partial(Pump, door), sock=sock, backlog=BACKLOG)
                 self._servers.append(server)
-            LOG.info("%s listens on %s", spec.name, ", ".join(_shown(sock) for sock in sockets))
+            LOG.info("%s listens on %s", spec.name, ", ".join(map(_shown, sockets)))
+            if any(map(_is_open_to_others, sockets)):
+                LOG.warning("%s: other machines may connect, and nothing asks who they are", spec.name)
         self._sweeper = loop.call_later(SWEEP_INTERVAL_S, self._sweep)
         return self.addresses
 
@@ -128,6 +130,7 @@ class Server:
             self._sweeper.cancel()
 
     def _stop_accepting(self) -> None:
+        self._house.is_open = False
         for server in self._servers:
             server.close()
         self._servers.clear()
@@ -225,6 +228,9 @@ def _address(spec: ListenerSpec, sockets: Sequence[socket.socket]) -> Address:
 
 def _shown(sock: socket.socket) -> str:
     host, port = sock.getsockname()[:2]
-    text = f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
-    is_local = host in WILDCARD_HOSTS or not (host.startswith("127.") or host == "::1")
-    return f"{text} (open to other machines, without security)" if is_local else text
+    return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
+
+
+def _is_open_to_others(sock: socket.socket) -> bool:
+    host = str(sock.getsockname()[0])
+    return not (host.startswith("127.") or host == "::1")

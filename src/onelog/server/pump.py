@@ -36,6 +36,8 @@ from onelog.server.door import Door
 from onelog.server.sniff import Sniffer, Unclaimed
 
 SIZE_HINT = 1 << 16
+# Many small buffers are cheaper to copy together than to hand to the kernel one by one.
+JOINED_BYTES_MAX = 1 << 16
 
 
 class Phase(IntEnum):
@@ -280,11 +282,14 @@ class Pump(asyncio.BufferedProtocol):
         self._finish_if_done()
 
     def _write_out(self) -> None:
-        out, self._out, self._out_bytes = self._out, [], 0
+        out, self._out = self._out, []
+        size, self._out_bytes = self._out_bytes, 0
         if not out or self._phase is Phase.CLOSED:
             return
         if len(out) == 1:
             self._transport.write(out[0])
+        elif size <= JOINED_BYTES_MAX:
+            self._transport.write(b"".join(out))
         else:
             self._transport.writelines(out)
 
@@ -328,7 +333,7 @@ class Pump(asyncio.BufferedProtocol):
     def _finish_if_done(self) -> None:
         if self._phase is not Phase.ENDING or self._backlog or len(self._answers) > 0:
             return
-        self._out.extend(self._last_words)
+        self._send(self._last_words)
         self._write_out()
         if not self._last_words or self._peer_has_ended:
             self._close()
