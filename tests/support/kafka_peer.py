@@ -14,7 +14,7 @@ from onelog.protocols.kafka.endpoint import KafkaEndpoint
 from onelog.storage.disk import RealDisk
 from onelog.storage.store import Store
 from tests.support.kafka_wire import request, response
-from tests.support.virtual_clock import VirtualClock, VirtualLoop, turns
+from tests.support.virtual_clock import VirtualLoop, turns
 
 ENDPOINT = KafkaEndpoint()
 ADVERTISED = {"shared": Address("shared.example", 9092), "kafka": Address("kafka.example", 19092)}
@@ -25,8 +25,8 @@ class KafkaHouse:
 
     def __init__(self, path: Path, **settings: Any) -> None:
         self.path = path
-        self.clock = VirtualClock()
-        self.loop = VirtualLoop(self.clock)
+        self.loop = VirtualLoop()
+        self.clock = self.loop.clock
         self.settings = BrokerSettings(**settings)
         self.failures: list[BaseException] = []
         self.metrics = Metrics()
@@ -73,23 +73,23 @@ class Answer:
     """An answer that may still be on its way."""
 
     def __init__(self, peer: "KafkaPeer", call: Call, outcome: Outcome, key: int, version: int) -> None:
-        self._peer, self._call, self._outcome = peer, call, outcome
+        self._peer, self._outcome, self.tag = peer, outcome, call.tag
         self._key, self._version = key, version
 
-    @property
     def is_there(self) -> bool:
         """Whether nothing has to be waited for any more."""
         return not isinstance(self._outcome, Later) or bool(getattr(self._outcome.awaitable, "done", False))
 
     def body(self) -> Any:
         """The answer as its bytes say it; None if there is none."""
-        message = self._peer.house.loop.run_until_complete(self._message())
+        message = self._peer.house.loop.run_until_complete(self.message())
         if message is None:
             return None
-        sent = b"".join(self._peer.connection.send(self._call.tag, message))
+        sent = b"".join(self._peer.connection.send(self.tag, message))
         return response(self._key, self._version, sent[4:])[1]
 
-    async def _message(self) -> Any:
+    async def message(self) -> Any:
+        """The answer as the handler gives it."""
         match self._outcome:
             case Reply(message):
                 return message
@@ -111,7 +111,7 @@ class KafkaPeer:
 
     def begin(self, key: int, version: int, body: Any, *, client_id: str | None = "test") -> Answer:
         """One request, handled as far as it goes at once."""
-        (call,) = self._received(request(key, version, body, client_id=client_id))
+        (call,) = self.received(request(key, version, body, client_id=client_id))
         outcome = self.house.loop.run_until_complete(self._handled(call))
         return Answer(self, call, outcome, key, version)
 
@@ -124,7 +124,8 @@ class KafkaPeer:
         await turns(1)
         return outcome
 
-    def _received(self, data: bytes) -> Sequence[Call]:
+    def received(self, data: bytes) -> Sequence[Call]:
+        """The calls that these bytes make."""
         calls: list[Call] = []
         while data:
             room = self.connection.lend(len(data))

@@ -14,8 +14,13 @@ from onelog.protocols.kafka.messages.fetch import (
     ListOffsetsTopic,
 )
 from onelog.protocols.kafka.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
-from onelog.protocols.kafka.messages.topics import CreatableTopic, CreatableTopicConfig, CreateTopicsRequest
-from onelog.protocols.kafka.versions import CREATE_TOPICS, LIST_OFFSETS
+from onelog.protocols.kafka.messages.topics import (
+    CreatableTopic,
+    CreatableTopicConfig,
+    CreateTopicsRequest,
+    DeleteTopicsRequest,
+)
+from onelog.protocols.kafka.versions import CREATE_TOPICS, DELETE_TOPICS, LIST_OFFSETS
 from onelog.records.batch import Batch
 from onelog.records.record import Record
 from tests.support.kafka_peer import KafkaPeer
@@ -32,6 +37,12 @@ def create_topic(
     assert made.error_code == 0, made.error_message
     topic_id: UUID = made.topic_id
     return topic_id
+
+
+def delete_topic(peer: KafkaPeer, name: str) -> None:
+    """Remove a topic."""
+    (gone,) = peer.ask(DELETE_TOPICS, 5, DeleteTopicsRequest(topic_names=[name])).responses
+    assert gone.error_code == 0, gone.error_message
 
 
 def batch(*values: bytes, timestamp_ms: int = START_MS, **options: Any) -> bytes:

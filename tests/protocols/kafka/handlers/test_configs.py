@@ -1,0 +1,170 @@
+from typing import Any
+
+import pytest
+
+from onelog.protocols.kafka.errors import Code
+from onelog.protocols.kafka.handlers.configs import APPEND, DELETE, SET, SUBTRACT
+from onelog.protocols.kafka.messages.topics import (
+    AlterableConfig,
+    AlterConfigsResource,
+    AlterConfigsResourceResponse,
+    DescribeConfigsRequest,
+    DescribeConfigsResource,
+    DescribeConfigsResourceResult,
+    DescribeConfigsResult,
+    IncrementalAlterConfigsRequest,
+)
+from onelog.protocols.kafka.versions import APIS, DESCRIBE_CONFIGS, INCREMENTAL_ALTER_CONFIGS
+from tests.support.kafka_peer import KafkaPeer
+from tests.support.kafka_talk import create_topic
+
+TOPIC, BROKER, LOGGER = 2, 4, 8
+
+
+def describe(
+    peer: KafkaPeer,
+    name: str = "orders",
+    *,
+    kind: int = TOPIC,
+    keys: list[str] | None = None,
+    version: int = 4,
+    **options: Any,
+) -> DescribeConfigsResult:
+    resource = DescribeConfigsResource(resource_type=kind, resource_name=name, configuration_keys=keys)
+    body = DescribeConfigsRequest(resources=[resource], **options)
+    (result,) = peer.ask(DESCRIBE_CONFIGS, version, body).results
+    assert isinstance(result, DescribeConfigsResult)
+    return result
+
+
+def settings_of(result: DescribeConfigsResult) -> dict[str, DescribeConfigsResourceResult]:
+    assert result.error_code == 0, result.error_message
+    return {config.name: config for config in result.configs}
+
+
+def alter(
+    peer: KafkaPeer,
+    *changes: tuple[str, int, str | None],
+    name: str = "orders",
+    kind: int = TOPIC,
+    **options: Any,
+) -> AlterConfigsResourceResponse:
+    configs = [AlterableConfig(name=key, config_operation=op, value=value) for key, op, value in changes]
+    resource = AlterConfigsResource(resource_type=kind, resource_name=name, configs=configs)
+    body = IncrementalAlterConfigsRequest(resources=[resource], **options)
+    (result,) = peer.ask(INCREMENTAL_ALTER_CONFIGS, 1, body).responses
+    assert isinstance(result, AlterConfigsResourceResponse)
+    return result
+
+
+@pytest.mark.parametrize(
+    "version", range(APIS[DESCRIBE_CONFIGS].version_min, APIS[DESCRIBE_CONFIGS].version_max + 1)
+)
+def test_all_settings_of_a_topic_are_described_in_every_version(peer: KafkaPeer, version: int) -> None:
+    create_topic(peer, "orders", settings={"retention.ms": "1000"})
+    found = settings_of(describe(peer, version=version))
+    assert len(found) >= 33
+    assert (found["retention.ms"].value, found["retention.ms"].config_source) == ("1000", 1)
+    assert (found["cleanup.policy"].value, found["cleanup.policy"].config_source) == ("delete", 5)
+    if version >= 3:
+        assert (found["retention.ms"].config_type, found["cleanup.policy"].config_type) == (5, 7)
+
+
+def test_only_the_settings_that_are_named_are_described(peer: KafkaPeer) -> None:
+    create_topic(peer, "orders")
+    assert list(settings_of(describe(peer, keys=["segment.ms", "none.such"]))) == ["segment.ms"]
+
+
+def test_synonyms_and_words_are_told_when_asked(peer: KafkaPeer) -> None:
+    create_topic(peer, "orders", settings={"max.message.bytes": "1000"})
+    plain = settings_of(describe(peer))["max.message.bytes"]
+    assert (plain.synonyms, plain.documentation) == ([], None)
+    told = settings_of(describe(peer, include_synonyms=True, include_documentation=True))["max.message.bytes"]
+    assert [(one.name, one.value, one.source) for one in told.synonyms] == [
+        ("max.message.bytes", "1000", 1),
+        ("message.max.bytes", "1048588", 5),
+    ]
+    assert told.documentation
+
+
+def test_an_unknown_topic_has_no_settings(peer: KafkaPeer) -> None:
+    assert describe(peer, "nowhere").error_code == Code.UNKNOWN_TOPIC_OR_PARTITION
+
+
+@pytest.mark.parametrize("name", ["1", ""])
+def test_the_broker_tells_what_tools_look_for(peer: KafkaPeer, name: str) -> None:
+    found = settings_of(describe(peer, name, kind=BROKER))
+    assert found["advertised.listeners"].value == "PLAINTEXT://shared.example:9092"
+    assert found["message.max.bytes"].value == "1048588"
+    assert found["num.partitions"].value == "1"
+    assert all(config.read_only for config in found.values())
+
+
+def test_a_broker_that_is_not_here_and_other_resources_are_invalid_requests(peer: KafkaPeer) -> None:
+    assert describe(peer, "2", kind=BROKER).error_code == Code.INVALID_REQUEST
+    assert describe(peer, "1", kind=LOGGER).error_code == Code.INVALID_REQUEST
+
+
+@pytest.mark.parametrize("version", [0, 1])
+def test_a_setting_is_set_and_given_back_in_every_version(peer: KafkaPeer, version: int) -> None:
+    create_topic(peer, "orders")
+    for operation, value, expected in ((SET, "5000", {"retention.ms": "5000"}), (DELETE, None, {})):
+        config = AlterableConfig(name="retention.ms", config_operation=operation, value=value)
+        resource = AlterConfigsResource(resource_type=TOPIC, resource_name="orders", configs=[config])
+        body = IncrementalAlterConfigsRequest(resources=[resource])
+        (result,) = peer.ask(INCREMENTAL_ALTER_CONFIGS, version, body).responses
+        assert result.error_code == 0
+        assert dict(peer.house.broker.topic("orders").settings) == expected
+
+
+def test_a_list_is_added_to_and_taken_from(peer: KafkaPeer) -> None:
+    create_topic(peer, "orders")
+    assert alter(peer, ("cleanup.policy", APPEND, "delete")).error_code == 0
+    assert settings_of(describe(peer))["cleanup.policy"].value == "delete"
+    assert alter(peer, ("cleanup.policy", SUBTRACT, "compact")).error_code == 0
+    assert settings_of(describe(peer))["cleanup.policy"].value == "delete"
+
+
+def test_what_is_no_list_is_neither_added_to_nor_taken_from(peer: KafkaPeer) -> None:
+    create_topic(peer, "orders")
+    assert alter(peer, ("retention.ms", APPEND, "1")).error_code == Code.INVALID_CONFIG
+
+
+@pytest.mark.parametrize(
+    ("change", "code"),
+    [
+        (("no.such.setting", SET, "1"), Code.INVALID_CONFIG),
+        (("retention.ms", SET, "soon"), Code.INVALID_CONFIG),
+        (("cleanup.policy", SET, "compact"), Code.INVALID_CONFIG),
+        (("retention.ms", SET, None), Code.INVALID_REQUEST),
+        (("retention.ms", 9, "1"), Code.INVALID_REQUEST),
+    ],
+)
+def test_a_change_that_cannot_be_is_refused_whole(
+    peer: KafkaPeer, change: tuple[str, int, str | None], code: Code
+) -> None:
+    create_topic(peer, "orders")
+    result = alter(peer, ("segment.ms", SET, "1000"), change)
+    assert result.error_code == code
+    assert result.error_message
+    assert dict(peer.house.broker.topic("orders").settings) == {}
+
+
+def test_a_setting_that_stands_there_twice_is_an_invalid_request(peer: KafkaPeer) -> None:
+    create_topic(peer, "orders")
+    result = alter(peer, ("retention.ms", SET, "1"), ("retention.ms", DELETE, None))
+    assert result.error_code == Code.INVALID_REQUEST
+
+
+def test_only_to_validate_changes_nothing(peer: KafkaPeer) -> None:
+    create_topic(peer, "orders")
+    assert alter(peer, ("retention.ms", SET, "1000"), validate_only=True).error_code == 0
+    assert alter(peer, ("retention.ms", SET, "soon"), validate_only=True).error_code == Code.INVALID_CONFIG
+    assert dict(peer.house.broker.topic("orders").settings) == {}
+
+
+def test_what_has_no_settings_that_change_is_refused(peer: KafkaPeer) -> None:
+    change = ("message.max.bytes", SET, "1000")
+    assert alter(peer, change, name="1", kind=BROKER).error_code == Code.INVALID_REQUEST
+    assert alter(peer, change, name="x", kind=LOGGER).error_code == Code.INVALID_REQUEST
+    assert alter(peer, change, name="nowhere").error_code == Code.UNKNOWN_TOPIC_OR_PARTITION
