@@ -1,0 +1,51 @@
+"""What may be remembered of a group: anything from 0 to 2^64 - 1, with a note that is not too long."""
+
+from uuid import UUID
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from onelog.broker.positions.state import Committed, PositionsState, TopicForgotten, apply, decide
+from onelog.broker.values import Position
+from onelog.errors import InvalidRequest, NoteTooLarge
+from onelog.model import POSITION_MAX
+
+ORDERS, OTHERS = UUID(int=1), UUID(int=2)
+
+
+@given(st.integers(0, POSITION_MAX), st.integers(-1, 2**31 - 1))
+def test_a_position_is_kept_as_given(offset: int, epoch: int) -> None:
+    state = PositionsState()
+    position = Position(offset, epoch, "note")
+    apply(state, decide("billing", ORDERS, 0, position, note_bytes_max=4))
+    assert state.by_group == {"billing": {(ORDERS, 0): position}}
+
+
+@pytest.mark.parametrize("offset", [-1, POSITION_MAX + 1])
+def test_what_is_no_position_is_refused(offset: int) -> None:
+    with pytest.raises(InvalidRequest, match="billing"):
+        decide("billing", ORDERS, 0, Position(offset), note_bytes_max=10)
+
+
+def test_a_note_is_measured_in_bytes() -> None:
+    decide("billing", ORDERS, 0, Position(1, note="é" * 2), note_bytes_max=4)
+    with pytest.raises(NoteTooLarge) as refusal:
+        decide("billing", ORDERS, 0, Position(1, note="é" * 2 + "e"), note_bytes_max=4)
+    assert (refusal.value.size, refusal.value.size_max) == (5, 4)
+
+
+def test_a_later_commit_takes_the_place_of_an_earlier_one_even_backwards() -> None:
+    state = PositionsState()
+    for offset in (5, 3):
+        apply(state, Committed("billing", ORDERS, 0, Position(offset)))
+    assert state.by_group["billing"] == {(ORDERS, 0): Position(3)}
+
+
+def test_a_forgotten_topic_takes_its_positions_and_empty_groups_along() -> None:
+    state = PositionsState()
+    apply(state, Committed("billing", ORDERS, 0, Position(5)))
+    apply(state, Committed("audit", ORDERS, 1, Position(5)))
+    apply(state, Committed("audit", OTHERS, 0, Position(6)))
+    apply(state, TopicForgotten(ORDERS))
+    assert state.by_group == {"audit": {(OTHERS, 0): Position(6)}}
