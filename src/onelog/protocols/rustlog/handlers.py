@@ -133,6 +133,7 @@ class RustLogHandler:
             self._broker.metrics.series(m.LOSSES, DIALECT, reason).add(count)
         if taken.oversized is not None:
             offset, size = taken.oversized
+            self._broker.metrics.series(m.REFUSALS, DIALECT, ErrorCode.RECORD_TOO_LARGE.value).add()
             return oversized(offset=offset, size=size, size_max=FRAME_BYTES_MAX)
         return FetchResponse(records=taken.records, next_offset=taken.next_offset)
 
