@@ -97,6 +97,6 @@ def decode_record(
     append_ms: the time of all records of the batch, where the log has set one.
     """
     following, delta, timestamp_delta, key, value, headers = kernels.read(data, pos, index)
-    timestamp_ms = kernels.wrapped(base_timestamp_ms + timestamp_delta) if append_ms is None else append_ms
+    timestamp_ms = kernels.shifted(base_timestamp_ms, timestamp_delta) if append_ms is None else append_ms
     names = tuple(map(Header._make, headers)) if headers else ()
     return following, delta, Record(key, value, timestamp_ms, names)

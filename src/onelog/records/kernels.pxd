@@ -38,7 +38,8 @@ cdef class Columns:
     cdef public Py_ssize_t rows_max
 
 
-cpdef long long wrapped(long long value) noexcept
+@cython.locals(value=cython.longlong)
+cpdef long long shifted(long long base, long long delta) noexcept
 
 cdef long long _micros(long long millis) noexcept
 

@@ -34,7 +34,7 @@ _WRONG = (
     "the length of a header's name is a lie",
     "the length of a header's value is a lie",
     "bytes are left over in it",
-    "bytes are left over before it, behind the last",
+    "bytes follow the last record",
     "its offset is not behind the one before",
 )
 
@@ -112,8 +112,9 @@ class Columns:
         self.rows_max = rows_max
 
 
-def wrapped(value: int) -> int:
-    """As 64 bits hold it: what C does by itself."""
+def shifted(base: int, delta: int) -> int:
+    """Their sum as 64 bits hold it: what C does by itself."""
+    value = base + delta
     if value > _INT64_MAX:
         return value - _TWO_64
     if value < -_INT64_MAX - 1:
@@ -303,8 +304,8 @@ def find_time(
         if stop < 0:
             raise MalformedRecord(index, pos, stop)
         pos = stop
-        offset = wrapped(base_offset + offset)
-        timestamp = wrapped(base_timestamp + timestamp)
+        offset = shifted(base_offset, offset)
+        timestamp = shifted(base_timestamp, timestamp)
         if timestamp >= timestamp_min and offset_start <= offset and offset < offset_end:
             return offset, timestamp
     return None
@@ -325,8 +326,8 @@ def find_time_max(
         if stop < 0:
             raise MalformedRecord(index, pos, stop)
         pos = stop
-        offset = wrapped(base_offset + offset)
-        timestamp = wrapped(base_timestamp + timestamp)
+        offset = shifted(base_offset, offset)
+        timestamp = shifted(base_timestamp, timestamp)
         if offset_start <= offset and offset < offset_end and (not found or timestamp > latest):
             found = True
             latest = timestamp
@@ -377,7 +378,7 @@ def fill(
         if stop < 0:
             raise MalformedRecord(index, pos, stop)
         pos = stop
-        offset = wrapped(base_offset + offset)
+        offset = shifted(base_offset, offset)
         if offset < offset_start or offset >= offset_end:
             continue
         if row >= columns.rows_max:
@@ -386,7 +387,7 @@ def fill(
             columns.offsets[row] = offset
         if columns.timestamps is not None:
             columns.timestamps[row] = _micros(
-                base_timestamp if append_time else wrapped(base_timestamp + timestamp)
+                base_timestamp if append_time else shifted(base_timestamp, timestamp)
             )
         if columns.keys is not None and not columns.keys.add(source, key_at, key_length):
             raise IndexError("the column of keys has no room")
