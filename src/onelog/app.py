@@ -7,7 +7,7 @@ the process: nothing that was not synced may be answered after it.
 import asyncio
 import logging
 from collections.abc import Mapping, Sequence
-from contextlib import AsyncExitStack
+from contextlib import AsyncExitStack, ExitStack
 from dataclasses import dataclass
 
 from onelog.broker.broker import Broker
@@ -56,18 +56,17 @@ class App:
         self.addresses: Mapping[str, Address] = {}
 
     async def start(self) -> Mapping[str, Address]:
-        """Open the data directory, recover, listen; where it listens, by name."""
-        try:
-            return await self._start()
-        except BaseException:
-            await self._stack.aclose()
-            raise
+        """Open the data directory, recover, listen; where it listens, by name. Or nothing of it."""
+        async with AsyncExitStack() as undo:
+            self.addresses = await self._start(undo)
+            self._stack = undo.pop_all()
+        return self.addresses
 
     async def stop(self) -> None:
         """Drain, sync, close."""
         await self._stack.aclose()
 
-    async def _start(self) -> Mapping[str, Address]:
+    async def _start(self, undo: AsyncExitStack) -> Mapping[str, Address]:
         serve = self._config.section(ServeSettings)
         listeners = _listeners(serve.listen)
         advertised = dict(_address_pairs(serve.advertise, "advertise"))
@@ -75,8 +74,7 @@ class App:
         LOG.info(
             "onelog begins: data in %s, kernels %s", serve.data, "compiled" if COMPILED else "plain (slower)"
         )
-        store = Store.open(RealDisk(), serve.data, migrations=MIGRATIONS)
-        broker = await self._opened(store, metrics)
+        broker = await self._open_broker(undo, serve.data, metrics)
         server = Server(
             open_handler=lambda endpoint, session: endpoint.handler(broker, session),
             metrics=metrics,
@@ -85,16 +83,17 @@ class App:
         )
         specs = [_spec(listen) for listen in listeners if listen.name != CONSOLE]
         addresses = dict(await server.start(specs, advertised=advertised))
-        self._stack.push_async_callback(server.drain, DRAIN_TIMEOUT_S)
+        undo.push_async_callback(server.drain, DRAIN_TIMEOUT_S)
         for listen in listeners:
             if listen.name == CONSOLE:
-                addresses[CONSOLE] = await self._open_console(broker, listen)
-        self.addresses = addresses
+                addresses[CONSOLE] = await self._open_console(undo, broker, listen)
         return addresses
 
-    async def _opened(self, store: Store, metrics: Metrics) -> Broker:
-        """The broker over the store, which it closes when it is closed."""
-        try:
+    async def _open_broker(self, undo: AsyncExitStack, data: str, metrics: Metrics) -> Broker:
+        """The broker over its store, which it closes when it is closed itself."""
+        with ExitStack() as unopened:
+            store = Store.open(RealDisk(), data, migrations=MIGRATIONS)
+            unopened.callback(store.close, clean=False)
             broker = await Broker.open(
                 store=store,
                 clock=self._clock,
@@ -102,17 +101,15 @@ class App:
                 settings=self._config.section(BrokerSettings),
                 on_failure=self._fail,
             )
-        except BaseException:
-            store.close(clean=False)
-            raise
-        self._stack.push_async_callback(broker.close)
+            unopened.pop_all()
+        undo.push_async_callback(broker.close)
         return broker
 
-    async def _open_console(self, broker: Broker, listen: _Listen) -> Address:
+    async def _open_console(self, undo: AsyncExitStack, broker: Broker, listen: _Listen) -> Address:
         sockets = await bind(ListenerSpec(name=CONSOLE, endpoints=(), port=listen.port, hosts=listen.hosts))
         console = Console(broker)
         await console.start(sockets)
-        self._stack.push_async_callback(console.stop)
+        undo.push_async_callback(console.stop)
         host, port = sockets[0].getsockname()[:2]
         return Address(host, port)
 

@@ -8,6 +8,7 @@ import asyncio
 import os
 import threading
 from collections.abc import Mapping
+from concurrent.futures import Future
 from types import TracebackType
 from typing import Any, Self
 
@@ -32,9 +33,10 @@ class Broker:
         self._config = load(environ={}, flags=flags)
         self._ready = threading.Event()
         self._stop: asyncio.Event | None = None
-        self._loop: asyncio.AbstractEventLoop | None = None
-        self._error: BaseException | None = None
-        self._thread = threading.Thread(target=self._run, name="onelog-broker", daemon=True)
+        self._loop = asyncio.new_event_loop()
+        # A daemon: a program that forgets to stop its broker ends all the same.
+        self._thread = threading.Thread(target=self._loop.run_forever, name="onelog-broker", daemon=True)
+        self._served: Future[None] | None = None
         self.addresses: Mapping[str, Address] = {}
 
     @property
@@ -48,21 +50,26 @@ class Broker:
         return f"[{at.host}]:{at.port}" if ":" in at.host else f"{at.host}:{at.port}"
 
     def start(self) -> Self:
-        """Return when it serves."""
+        """Return when it serves; raises what hinders that."""
         self._thread.start()
+        self._served = asyncio.run_coroutine_threadsafe(self._serve(), self._loop)
+        self._served.add_done_callback(lambda _: self._ready.set())
         self._ready.wait()
-        if self._error is not None:
-            self._thread.join()
-            raise self._error
+        if self._served.done():
+            self.stop()
         return self
 
     def stop(self) -> None:
         """Drain and close; raises what broke it, if something did."""
-        if self._loop is not None and self._stop is not None and self._thread.is_alive():
+        assert self._served is not None
+        if self._stop is not None:
             self._loop.call_soon_threadsafe(self._stop.set)
-        self._thread.join()
-        if self._error is not None:
-            raise self._error
+        try:
+            self._served.result()
+        finally:
+            self._loop.call_soon_threadsafe(self._loop.stop)
+            self._thread.join()
+            self._loop.close()
 
     def __enter__(self) -> Self:
         return self.start()
@@ -72,21 +79,12 @@ class Broker:
     ) -> None:
         self.stop()
 
-    def _run(self) -> None:
-        try:
-            asyncio.run(self._serve())
-        except BaseException as error:  # it belongs to the thread that waits for us
-            self._error = error
-        finally:
-            self._ready.set()
-
     async def _serve(self) -> None:
-        self._loop = asyncio.get_running_loop()
         self._stop = asyncio.Event()
         app = App(self._config)
         self.addresses = await app.start()
         self._ready.set()
-        stopping = asyncio.ensure_future(self._stop.wait())
+        stopping: asyncio.Future[Any] = asyncio.ensure_future(self._stop.wait())
         await asyncio.wait([stopping, app.failed], return_when=asyncio.FIRST_COMPLETED)
         stopping.cancel()
         await app.stop()
