@@ -304,8 +304,8 @@ class PartitionLog:
 
     def _read_tail(self, offset: int, *, bytes_max: int, offset_max: int, at_least_one: bool) -> list[Batch]:
         found: list[Batch] = []
-        first = bisect_right(self._tail, offset, key=lambda b: b.base_offset) - 1
-        for batch in self._tail[max(first, 0) :]:
+        first = bisect_right(self._tail, offset, key=lambda b: b.offset_end)
+        for batch in self._tail[first:]:
             fits = batch.size <= bytes_max or (at_least_one and not found)
             if not fits or batch.offset_end > offset_max:
                 break

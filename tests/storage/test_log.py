@@ -1,0 +1,199 @@
+"""One partition's log: order, marks, reads across files and tail."""
+
+from random import Random
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from onelog.errors import OffsetOutOfRange, OutOfOrderSequence, PartitionClosed
+from onelog.storage.log import Appended, Found, LogSettings, Marks, PartitionLog, Repeated
+from tests.support.simulated_disk import SimulatedDisk
+from tests.support.small_logs import (
+    ROOT,
+    batch_of,
+    fill,
+    open_log,
+    open_store,
+    read_all,
+    values_of,
+    write,
+)
+
+
+@pytest.fixture
+def disk() -> SimulatedDisk:
+    return SimulatedDisk(Random(0))
+
+
+@pytest.fixture
+def log(disk: SimulatedDisk) -> PartitionLog:
+    return open_log(open_store(disk))
+
+
+def _append(log: PartitionLog, *values: str) -> Appended:
+    outcome = log.append([batch_of(*values)], leader_epoch=4, now_ms=0)
+    assert isinstance(outcome, Appended)
+    return outcome
+
+
+def test_an_append_fixes_the_offsets_and_writes_them_into_the_batch(log: PartitionLog) -> None:
+    assert _append(log, "a", "b").next == 2
+    appended = _append(log, "c")
+    assert (appended.base, appended.next, appended.timestamp_ms) == (2, 3, -1)
+    assert bytes(appended.buffers[0][:16])[:8] == (2).to_bytes(8, "big")
+    assert bytes(appended.buffers[0][12:16]) == (4).to_bytes(4, "big")
+
+
+def test_marks_follow_append_and_write(log: PartitionLog) -> None:
+    _append(log, "a", "b")
+    assert log.marks == Marks(0, 0, 0, 0, 0, 2)
+    job = log.begin_write()
+    assert job is not None
+    job.run()
+    _append(log, "c")
+    assert log.marks == Marks(0, 0, 0, 0, 0, 3)
+    log.end_write(job)
+    assert log.marks == Marks(0, 2, 2, 2, 2, 3)
+    assert values_of(log.read(0, bytes_max=1000, offset_max=3)) == ["a", "b", "c"]
+
+
+def test_nothing_to_write_is_no_job(log: PartitionLog) -> None:
+    assert log.begin_write() is None
+    fill(log, 1)
+    assert log.begin_write() is None
+
+
+def test_a_new_log_has_no_directory_before_its_first_write(disk: SimulatedDisk, log: PartitionLog) -> None:
+    assert not disk.exists(f"{ROOT}/orders-0")
+    assert log.segments() == []
+    assert log.size_bytes == 0
+    fill(log, 1)
+    assert disk.names(f"{ROOT}/orders-0") == ["00000000000000000000.log", "partition.metadata"]
+
+
+def test_a_repeated_batch_is_told_where_it_is(log: PartitionLog) -> None:
+    batch = batch_of("a", "b", producer_id=7, producer_epoch=0, base_sequence=0)
+    log.append([batch_of("x")], leader_epoch=0, now_ms=0)
+    assert isinstance(log.append([batch], leader_epoch=0, now_ms=0), Appended)
+    assert log.append([batch], leader_epoch=0, now_ms=0) == Repeated(1, 3, -1)
+    assert log.marks.appended == 3
+
+
+def test_a_refused_append_changes_nothing(log: PartitionLog) -> None:
+    good = batch_of("a", producer_id=7, producer_epoch=0, base_sequence=0)
+    gap = batch_of("b", producer_id=7, producer_epoch=0, base_sequence=5)
+    with pytest.raises(OutOfOrderSequence):
+        log.append([good, gap], leader_epoch=0, now_ms=0)
+    assert log.marks.appended == 0
+    assert isinstance(log.append([good], leader_epoch=0, now_ms=0), Appended)
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.integers(1, 40), st.integers(0, 40), st.integers(0, 40), st.integers(0, 2000), st.integers(0, 60))
+def test_reads_go_across_segments_and_tail(
+    written: int, pending: int, offset: int, bytes_max: int, offset_max: int
+) -> None:
+    log = open_log(open_store(SimulatedDisk(Random(0))))
+    fill(log, written)
+    for number in range(written, written + pending):
+        log.append([batch_of(str(number))], leader_epoch=0, now_ms=0)
+    end = written + pending
+    offset = min(offset, end)
+    found = log.read(offset, bytes_max=bytes_max, offset_max=offset_max)
+    values = [int(v) for v in values_of(found)]
+    assert values == list(range(offset, offset + len(values)))
+    assert all(b.offset_end <= offset_max for b in found)
+    assert sum(b.size for b in found) <= bytes_max or len(found) == 1
+    following = offset + len(values)
+    if following < min(end, offset_max):
+        # Nothing that fits is held back.
+        assert found
+        assert sum(b.size for b in found) + batch_of(str(following)).size > bytes_max
+
+
+def test_an_offset_outside_of_the_log_names_what_it_holds(log: PartitionLog) -> None:
+    fill(log, 20)
+    log.raise_start(5)
+    for offset in (4, 21):
+        with pytest.raises(OffsetOutOfRange, match=f"asked for offset {offset}; the log holds 5 to 20"):
+            log.read(offset, bytes_max=100, offset_max=20)
+    assert log.read(20, bytes_max=100, offset_max=20) == []
+
+
+def test_times_are_found_in_segments_and_tail(log: PartitionLog) -> None:
+    fill(log, 30)
+    log.append([batch_of("late", timestamp_ms=5000)], leader_epoch=0, now_ms=0)
+    assert log.find_time(0, offset_max=31) == Found(0, 1000)
+    assert log.find_time(1017, offset_max=31) == Found(17, 1017)
+    assert log.find_time(2000, offset_max=31) == Found(30, 5000)
+    assert log.find_time(2000, offset_max=30) is None
+    assert log.find_max_timestamp(offset_max=31) == Found(30, 5000)
+    assert log.find_max_timestamp(offset_max=30) == Found(29, 1029)
+    log.raise_start(20)
+    assert log.find_time(0, offset_max=31) == Found(20, 1020)
+
+
+def test_an_empty_log_has_no_times(log: PartitionLog) -> None:
+    assert log.find_time(0, offset_max=0) is None
+    assert log.find_max_timestamp(offset_max=0) is None
+
+
+def test_segments_below_the_start_go_and_the_active_one_stays(disk: SimulatedDisk, log: PartitionLog) -> None:
+    fill(log, 30)
+    assert log.remove_segments().run() == 0
+    log.raise_start(30)
+    leaving = log.removable()
+    assert len(leaving) == len(log.segments()) - 1
+    assert log.remove_segments().run() == len(leaving)
+    assert log.removable() == []
+    assert [n for n in disk.names(f"{ROOT}/orders-0") if n.endswith(".log")] == [
+        f"{log.segments()[0].base_offset:020d}.log"
+    ]
+    fill(log, 2, first=30)
+    assert read_all(log) == ["30", "31"]
+
+
+def test_a_roll_that_was_asked_for_comes_with_the_next_job(log: PartitionLog) -> None:
+    fill(log, 2)
+    log.ask_to_roll(5)
+    write(log)
+    sealed, active = log.segments()
+    assert (sealed.sealed, sealed.offset_end) == (True, 2)
+    assert (active.base_offset, active.size, active.created_ms) == (2, 0, 5)
+    log.ask_to_roll(6)
+    write(log)
+    assert len(log.segments()) == 2, "an empty segment is not rolled"
+    fill(log, 1, first=2)
+    assert read_all(log) == ["0", "1", "2"]
+
+
+def test_damage_closes_the_log_for_good(disk: SimulatedDisk, log: PartitionLog) -> None:
+    fill(log, 20)
+    disk.open(f"{ROOT}/orders-0/{0:020d}.log").write_at(16, [b"\x09"])
+    with pytest.raises(PartitionClosed, match="at byte 0: no whole batch"):
+        log.read(0, bytes_max=100, offset_max=20)
+    with pytest.raises(PartitionClosed):
+        log.read(19, bytes_max=100, offset_max=20)
+
+
+def test_few_indexes_are_kept_however_many_segments_are_read(log: PartitionLog) -> None:
+    fill(log, 60)
+    read_all(log)
+    assert sum(s._index is not None for s in log._segments[:-1]) <= 4
+    assert read_all(log, bytes_max=1) == [str(n) for n in range(60)]
+
+
+def test_a_log_knows_whose_it_is(log: PartitionLog) -> None:
+    assert (log.name, log.partition, log.topic_id.int >> 120) == ("orders/0", 0, 0x01)
+    fill(log, 3)
+    assert log.size_bytes == 3 * batch_of("0").size
+    assert log.aborted(0, 3) == []
+
+
+def test_a_log_closed_with_records_pending_leaves_no_index_behind(disk: SimulatedDisk) -> None:
+    log = open_log(open_store(disk), settings=LogSettings())
+    fill(log, 2)
+    log.append([batch_of("lost")], leader_epoch=0, now_ms=0)
+    log.close()
+    assert not disk.exists(f"{ROOT}/orders-0/{0:020d}.index")

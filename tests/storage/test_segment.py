@@ -1,0 +1,113 @@
+"""One segment file: read from an offset or a time, and never believe an index."""
+
+from random import Random
+
+import pytest
+
+from onelog.storage import layout
+from onelog.storage.handles import Handles
+from onelog.storage.segment import LogRefused, Segment
+from tests.support.simulated_disk import SimulatedDisk
+from tests.support.small_logs import ROOT, SMALL, batch_of, fill, open_log, open_store, values_of
+
+COUNT = 60
+
+
+@pytest.fixture
+def disk() -> SimulatedDisk:
+    """A log of one sealed segment, 60 batches of one record, 0 to 59, and an active one."""
+    disk = SimulatedDisk(Random(0))
+    store = open_store(disk)
+    log = open_log(store, settings=SMALL.__class__(segment_bytes=1 << 20, index_interval_bytes=200))
+    fill(log, COUNT)
+    log.ask_to_roll(0)
+    job = log.begin_write()
+    assert job is not None
+    job.run()
+    log.end_write(job)
+    log.close()
+    return disk
+
+
+def _sealed(disk: SimulatedDisk) -> Segment:
+    directory = f"{ROOT}/orders-0"
+    size = disk.open(f"{directory}/{layout.segment_file(0)}").size()
+    return Segment.standing(Handles(disk), directory, 0, offset_end=COUNT, size=size, index=None)
+
+
+def _damage(disk: SimulatedDisk, suffix: str, position: int, data: bytes) -> None:
+    disk.open(f"{ROOT}/orders-0/{layout.segment_file(0, suffix)}").write_at(position, [data])
+
+
+def _read(segment: Segment, offset: int, *, bytes_max: int = 1 << 20, offset_max: int = COUNT) -> list[str]:
+    return values_of(segment.read(offset, bytes_max=bytes_max, offset_max=offset_max, at_least_one=True))
+
+
+@pytest.mark.parametrize("offset", [0, 1, 17, COUNT - 1])
+def test_reading_begins_at_the_batch_that_holds_the_offset(disk: SimulatedDisk, offset: int) -> None:
+    assert _read(_sealed(disk), offset) == [str(n) for n in range(offset, COUNT)]
+
+
+def test_the_first_batch_comes_whole_even_when_it_is_larger_than_asked(disk: SimulatedDisk) -> None:
+    segment = _sealed(disk)
+    assert _read(segment, 5, bytes_max=1) == ["5"]
+    # From where a reader stopped, the way is remembered; a look of one byte has to grow.
+    assert _read(segment, 6, bytes_max=1) == ["6"]
+    assert segment.read(5, bytes_max=1, offset_max=COUNT, at_least_one=False) == []
+
+
+def test_no_batch_reaches_beyond_the_offset_asked_for(disk: SimulatedDisk) -> None:
+    assert _read(_sealed(disk), 3, offset_max=5) == ["3", "4"]
+    assert _read(_sealed(disk), 5, offset_max=5) == []
+
+
+def test_looking_for_a_time_begins_no_later_than_its_batch(disk: SimulatedDisk) -> None:
+    found = values_of(list(_sealed(disk).from_time(1040)))
+    assert found[-20:] == [str(n) for n in range(40, COUNT)]
+    assert len(found) < 30
+
+
+def test_the_newest_time_is_known_without_keeping_the_index(disk: SimulatedDisk) -> None:
+    segment = _sealed(disk)
+    assert segment.max_timestamp_ms == 1000 + COUNT - 1
+    assert segment._index is None
+
+
+@pytest.mark.parametrize("suffix", [layout.INDEX_SUFFIX, layout.TIME_INDEX_SUFFIX])
+def test_without_an_index_file_the_index_is_made_again(disk: SimulatedDisk, suffix: str) -> None:
+    disk.unlink(f"{ROOT}/orders-0/{layout.segment_file(0, suffix)}")
+    segment = _sealed(disk)
+    assert _read(segment, 33, bytes_max=1) == ["33"]
+    assert segment.max_timestamp_ms == 1000 + COUNT - 1
+
+
+def test_an_index_whose_positions_lead_nowhere_is_made_again(disk: SimulatedDisk) -> None:
+    # The fifth entry points into the middle of a batch.
+    entry = disk.open(f"{ROOT}/orders-0/{layout.segment_file(0, '.index')}").pread(32, 8)
+    _damage(disk, ".index", 32, entry[:7] + bytes([entry[7] + 3]))
+    segment = _sealed(disk)
+    for offset in range(COUNT):
+        assert _read(segment, offset, bytes_max=1) == [str(offset)]
+
+
+def test_an_index_of_an_earlier_day_is_made_again(disk: SimulatedDisk) -> None:
+    index = disk.open(f"{ROOT}/orders-0/{layout.segment_file(0, '.timeindex')}")
+    index.truncate(24)
+    segment = _sealed(disk)
+    assert segment.max_timestamp_ms == 1000 + COUNT - 1
+
+
+def test_damage_names_the_file_and_the_byte(disk: SimulatedDisk) -> None:
+    size = batch_of("0").size
+    _damage(disk, ".log", 3 * size + 16, b"\x07")
+    with pytest.raises(LogRefused, match=rf"0\.log at byte {3 * size}: no whole batch"):
+        _read(_sealed(disk), 2)
+
+
+def test_a_file_shorter_than_said_is_damage(disk: SimulatedDisk) -> None:
+    segment = _sealed(disk)
+    disk.open(segment.path).truncate(segment.size - 10)
+    with pytest.raises(LogRefused):
+        _read(segment, COUNT - 1)
+    with pytest.raises(LogRefused):
+        list(segment.batches())
