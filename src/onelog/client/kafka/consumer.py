@@ -186,8 +186,12 @@ class Consumer:
         offset = offsets[partition]
         where = f"{topic}/{partition}"
         if part.error_code != Code.NONE:
-            asked = f"asked for offset {offset}" if part.error_code == Code.OFFSET_OUT_OF_RANGE else None
-            raise KafkaError(part.error_code, where=where, message=asked)
+            found = None
+            if part.error_code == Code.OFFSET_OUT_OF_RANGE:
+                found = (
+                    f"asked for offset {offset}; `onelog topics describe {topic}` shows what the log holds"
+                )
+            raise KafkaError(part.error_code, where=where, message=found)
         try:
             batches = received(part.records, where=where)
             if self._check_crc:
