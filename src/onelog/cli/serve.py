@@ -12,6 +12,7 @@ import os
 import sys
 import tempfile
 from collections.abc import Mapping
+from typing import Any
 
 from onelog.app import App
 from onelog.cli.output import CommandFailed
@@ -76,7 +77,7 @@ async def _serve(config: Config, serve: ServeSettings) -> int:
         if serve.ready_file:
             _write_ready_file(serve.ready_file, addresses)
         log.info("serving: %s", ", ".join(f"{n} on {a.host}:{a.port}" for n, a in addresses.items()))
-        stopping = asyncio.ensure_future(signals.wait())
+        stopping: asyncio.Future[Any] = asyncio.ensure_future(signals.wait())
         await asyncio.wait([stopping, app.failed], return_when=asyncio.FIRST_COMPLETED)
         stopping.cancel()
         if app.failed.done():
