@@ -41,10 +41,10 @@ class _Table:
 
     def __init__(self, where: str, found: Any, known: Collection[str]) -> None:
         if not isinstance(found, dict):
-            raise FlowError(f"{where}: found {found!r}; expected a table with {', '.join(known)}.")
+            raise FlowError(f"{where}: found {found!r}; expected a table with {', '.join(known)}")
         for key in found:
             if key not in known:
-                raise FlowError(f"{where}: unknown key {key!r}{_nearest(key, known)}.")
+                raise FlowError(f"{where}: unknown key {key!r}{_nearest(key, known)}")
         self.where = where
         self.found = found
 
@@ -72,7 +72,7 @@ class _Table:
         value = self.get(key, str, default.value)
         names = [member.value for member in kind]
         if value not in names:
-            raise FlowError(f"{self.where}: {key} = {value!r}{_nearest(value, names)}.")
+            raise FlowError(f"{self.where}: {key} = {value!r}{_nearest(value, names)}")
         return kind(value)
 
 
@@ -175,10 +175,10 @@ def python_step(file: Path, function: str, *, where: str) -> Callable[[Any], Any
     step = getattr(module, function, None)
     if not callable(step):
         names = [name for name in vars(module) if not name.startswith("_")]
-        raise FlowError(f"{where}: {file} has no function {function!r}{_nearest(function, names)}.")
+        raise FlowError(f"{where}: {file} has no function {function!r}{_nearest(function, names)}")
     return step  # type: ignore[no-any-return]  # callable() says no more than that
 
 
 def _nearest(found: str, known: Collection[str]) -> str:
     close = difflib.get_close_matches(found, known, n=1)
-    return f"; did you mean {close[0]!r}" if close else f"; known are {', '.join(known)}"
+    return f"; did you mean {close[0]!r}?" if close else f"; known are {', '.join(known)}."
