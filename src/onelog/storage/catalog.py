@@ -8,6 +8,7 @@ the disk; the rest of storage goes through disk.py.
 import sqlite3
 from collections.abc import Iterable, Sequence
 from typing import Any
+from urllib.parse import quote
 
 from onelog.errors import DiskFailed, DiskFull
 from onelog.storage.disk import StoreRefused
@@ -49,6 +50,19 @@ class CatalogFile:
             connection.close()
             raise
         return catalog
+
+    @classmethod
+    def look(cls, path: str) -> "CatalogFile":
+        """Open what is there, to read it only; a broker may be using it."""
+        try:
+            connection = sqlite3.connect(f"file:{quote(path)}?mode=ro", uri=True, isolation_level=None)
+        except sqlite3.Error as error:
+            raise _told(path, "opening the catalog", error) from error
+        return cls(path, connection)
+
+    def faults(self) -> list[str]:
+        """What SQLite itself finds wrong with the file."""
+        return [text for (text,) in self.rows("PRAGMA integrity_check") if text != "ok"]
 
     def write(self, statements: Iterable[Statement]) -> None:
         """All of these in one transaction, durable on return; or none, and an error."""

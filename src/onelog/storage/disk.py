@@ -225,10 +225,13 @@ class RealLock:
 
 
 class RealDisk:
-    """The file system of this machine."""
+    """The file system of this machine. Read-only: for those who only look."""
+
+    def __init__(self, *, read_only: bool = False) -> None:
+        self._access = os.O_RDONLY if read_only else os.O_RDWR
 
     def open(self, path: str, *, create: bool = False) -> RealFile:
-        flags = os.O_RDWR | os.O_CLOEXEC | (os.O_CREAT if create else 0)
+        flags = self._access | os.O_CLOEXEC | (os.O_CREAT if create else 0)
         with _told(path, "creating" if create else "opening"):
             return RealFile(path, os.open(path, flags, 0o644))
 

@@ -1,0 +1,111 @@
+"""`onelog verify`: is a data directory as a broker leaves it, down to every checksum.
+
+A line on stdout for each finding, and exit code 1; what the next start puts right by itself
+is a note on stderr. Changes nothing. Takes the directory's lock, so that no broker is at work.
+"""
+
+import argparse
+import sys
+
+from onelog.broker.topics import rows as topic_rows
+from onelog.broker.topics.rows import PartitionRow
+from onelog.cli.output import CommandFailed
+from onelog.storage import layout
+from onelog.storage.catalog import CatalogFile
+from onelog.storage.disk import RealDisk, StoreRefused
+from onelog.storage.home import topic_id_of
+from onelog.storage.layout import LogDir, Role
+from onelog.storage.verify import Verdict, check_log
+
+_DISK = RealDisk(read_only=True)
+_NEW = PartitionRow(log_start=0, leader_epoch=0)
+
+
+def add(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments."""
+    parser.add_argument("dir", metavar="DIR", help="a data directory whose broker is stopped")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Do it."""
+    path: str = args.dir.rstrip("/") or "/"
+    if not _DISK.exists(layout.join(path, layout.FORMAT)):
+        raise CommandFailed(f"{path}: no {layout.FORMAT} in it; expected a data directory of onelog.")
+    try:
+        lock = _DISK.lock(layout.join(path, layout.LOCK))
+    except StoreRefused as refusal:
+        raise CommandFailed(str(refusal)) from refusal
+    try:
+        verdict = _verified(path)
+    finally:
+        lock.release()
+    for finding in verdict.findings:
+        print(finding)
+    for note in verdict.notes:
+        print(note, file=sys.stderr)
+    looked_at = f"{verdict.segments} segments, {verdict.batches} batches, {verdict.bytes} bytes"
+    print(f"{looked_at}: {len(verdict.findings) or 'no'} findings", file=sys.stderr)
+    return 1 if verdict.findings else 0
+
+
+def _verified(path: str) -> Verdict:
+    verdict = Verdict()
+    _check_format(path, verdict)
+    try:
+        catalog = CatalogFile.look(layout.join(path, layout.CATALOG))
+        try:
+            for fault in catalog.faults():
+                verdict.find(layout.join(path, layout.CATALOG), fault, "a sound SQLite file")
+            loaded = topic_rows.load(catalog.rows)
+        finally:
+            catalog.close()
+    except StoreRefused as refusal:
+        verdict.findings.append(str(refusal))
+        return verdict
+    was_clean = _DISK.exists(layout.join(path, layout.CLEAN_STOP))
+    topics = loaded.state.by_id
+    for topic_id, topic in topics.items():
+        for partition in range(topic.partition_count):
+            row = loaded.partitions.get((topic_id, partition), _NEW)
+            directory = layout.join(path, layout.live_dir(topic.name, partition))
+            if _DISK.exists(directory) and topic_id_of(_DISK, directory) == topic_id:
+                check_log(_DISK, directory, start=row.log_start, was_clean=was_clean, verdict=verdict)
+            elif row.log_start:
+                verdict.find(
+                    directory, f"no directory of topic {topic_id}", f"segments up to {row.log_start}"
+                )
+    owners = {
+        layout.live_dir(topic.name, partition): topic_id
+        for topic_id, topic in topics.items()
+        for partition in range(topic.partition_count)
+    }
+    for name in _DISK.names(path):
+        directory = layout.join(path, name)
+        if _DISK.is_dir(directory):
+            found = topic_id_of(_DISK, directory)
+            if found is None or found != owners.get(name):
+                _judge_other(directory, layout.log_dir(name), found in loaded.state.removed, verdict)
+    return verdict
+
+
+def _check_format(path: str, verdict: Verdict) -> None:
+    file = _DISK.open(layout.join(path, layout.FORMAT))
+    try:
+        found = file.pread(0, 4096)
+    finally:
+        file.close()
+    if found != layout.FORMAT_TEXT:
+        verdict.find(layout.join(path, layout.FORMAT), repr(found[:60]), repr(layout.FORMAT_TEXT))
+
+
+def _judge_other(directory: str, meaning: LogDir | None, is_removed: bool, verdict: Verdict) -> None:
+    if is_removed or (meaning is not None and meaning.role is Role.DELETE):
+        verdict.notes.append(f"{directory}: of a deleted topic; the next start removes it.")
+    elif meaning is not None and meaning.role is Role.LIVE and not _has_segments(directory):
+        verdict.notes.append(f"{directory}: half-made; the next start or write sees to it.")
+    else:
+        verdict.find(directory, "a directory that belongs to no topic", "directories of the catalog's topics")
+
+
+def _has_segments(directory: str) -> bool:
+    return any(name.endswith(layout.LOG_SUFFIX) for name in _DISK.names(directory))

@@ -1,0 +1,98 @@
+"""`onelog verify` over real directories."""
+
+from pathlib import Path
+from uuid import UUID
+
+import pytest
+
+from onelog.broker.catalog import MIGRATIONS
+from onelog.broker.topics.rows import statements
+from onelog.broker.topics.state import Created, Deleted
+from onelog.broker.values import Topic
+from onelog.cli.main import main
+from onelog.model import TopicName
+from onelog.storage.disk import RealDisk
+from onelog.storage.store import Store
+from tests.support.small_logs import TOPIC_ID, fill, open_log
+
+TOPIC = Topic(TopicName("orders"), TOPIC_ID, 2, {})
+
+
+@pytest.fixture
+def data(tmp_path: Path) -> Path:
+    """One topic of two partitions, one of them never written to; stopped cleanly."""
+    path = tmp_path / "data"
+    store = Store.open(RealDisk(), str(path), migrations=MIGRATIONS)
+    store.catalog.write(statements(Created(TOPIC)))
+    log = open_log(store)
+    fill(log, 20)
+    log.close()
+    store.close()
+    return path
+
+
+def test_a_sound_directory_ends_with_0(data: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    before = {p: p.read_bytes() for p in data.rglob("*") if p.is_file() and not p.name.endswith("-shm")}
+    assert main(["verify", str(data)]) == 0
+    said = capsys.readouterr()
+    assert said.out == ""
+    assert "20 batches" in said.err
+    assert "no findings" in said.err
+    assert {p: p.read_bytes() for p in before} == before
+
+
+def test_findings_are_lines_and_the_code_is_1(data: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    segment = data / "orders-0" / f"{0:020d}.log"
+    content = bytearray(segment.read_bytes())
+    content[-1] ^= 1
+    segment.write_bytes(content)
+    (data / f"gone-1.{TOPIC_ID.hex}-stray").mkdir()
+    assert main(["verify", str(data)]) == 1
+    lines = capsys.readouterr().out.splitlines()
+    assert any("a checksum that does not match" in line for line in lines)
+    assert any("a directory that belongs to no topic" in line for line in lines)
+
+
+def test_a_lost_directory_is_found(data: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    store = Store.open(RealDisk(), str(data), migrations=MIGRATIONS)
+    store.catalog.write([("UPDATE partitions SET log_start = 3 WHERE partition = 1", ())])
+    store.close()
+    assert main(["verify", str(data)]) == 1
+    assert f"no directory of topic {TOPIC_ID}; expected segments up to 3." in capsys.readouterr().out
+
+
+def test_what_the_next_start_removes_is_a_note(data: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    store = Store.open(RealDisk(), str(data), migrations=MIGRATIONS)
+    store.catalog.write(statements(Deleted(TOPIC)))
+    store.close()
+    (data / "half-0").mkdir()
+    assert main(["verify", str(data)]) == 0
+    notes = capsys.readouterr().err
+    assert "orders-0: of a deleted topic" in notes
+    assert "half-0: half-made" in notes
+
+
+def test_a_directory_of_another_topic_is_found(data: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    store = Store.open(RealDisk(), str(data), migrations=MIGRATIONS)
+    store.catalog.write([("UPDATE topics SET id = ?", (str(UUID(int=9)),))])
+    store.close()
+    assert main(["verify", str(data)]) == 1
+    assert "orders-0: a directory that belongs to no topic" in capsys.readouterr().out
+
+
+def test_while_a_broker_runs_it_says_why_not(data: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    store = Store.open(RealDisk(), str(data), migrations=MIGRATIONS)
+    assert main(["verify", str(data)]) == 1
+    assert "has the directory open" in capsys.readouterr().err
+    store.close()
+
+
+def test_another_directory_is_not_one_of_ours(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["verify", str(tmp_path)]) == 1
+    assert "expected a data directory of onelog" in capsys.readouterr().err
+
+
+def test_a_broken_catalog_is_a_finding(data: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (data / "onelog.db").write_bytes(b"broken" * 2000)
+    assert main(["verify", str(data)]) == 1
+    assert "expected a SQLite file" in capsys.readouterr().out
