@@ -7,6 +7,7 @@ comes again at the next start.
 
 import re
 from collections.abc import Mapping
+from contextlib import ExitStack
 from dataclasses import replace
 from typing import Any, Protocol
 
@@ -62,7 +63,8 @@ class FlowQuery:
         source = log.stream(spark, flow, dict.fromkeys(spans, 0))
         self._sink = Sink(flow.sink, self._rows(source).schema, where=self._where)
         self._dead_letters: Sink | None = None
-        try:
+        with ExitStack() as undone:
+            undone.callback(self.close)
             self._begins = self._resumed(spans)
             if flow.has_dead_letters:
                 self._dead_letters = Sink(
@@ -72,9 +74,7 @@ class FlowQuery:
                     rule=judge_apart,
                 )
             self._frame = self._rows(log.stream(spark, flow, self._begins))
-        except BaseException:
-            self.close()
-            raise
+            undone.pop_all()
         self.query: StreamingQuery | None = None
 
     def start(self, *, once: bool, trigger: str) -> None:

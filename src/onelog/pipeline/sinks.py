@@ -8,6 +8,7 @@ import json
 import re
 import uuid
 from collections.abc import Callable
+from contextlib import ExitStack
 from dataclasses import dataclass, replace
 
 import pyarrow as pa
@@ -47,14 +48,13 @@ class Sink:
         self._rule = rule
         _refuse_key(sink, schema, where=where)
         self._lock = Lock(sink.path)
-        try:
+        with ExitStack() as undone:
+            undone.callback(self._lock.release)
             self.table = Table.create(sink.path, _nullable(schema).json())
             _refuse_other_columns(self.table, schema, where=where)
             self._staging = Staging(sink.path)
             self._staging.sweep(self.table.last())
-        except BaseException:
-            self._lock.release()
-            raise
+            undone.pop_all()
 
     def close(self) -> None:
         """Let another writer in."""
