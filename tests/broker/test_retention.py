@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from onelog import metrics as m
-from onelog.broker.broker import BrokerSettings, Spot
+from onelog.broker.broker import AlterTopic, BrokerSettings, Spot
 from onelog.errors import OffsetOutOfRange, UnknownTopic
 from tests.support.brokers import Desk, batch, open_desk, values
 from tests.support.virtual_clock import START_MS, run, turns
@@ -185,6 +185,18 @@ def test_segment_bytes_and_segment_ms_end_a_segment(tmp_path: Path) -> None:
             await desk.append(batch("later"))
             assert _segments(tmp_path) == [0, 2, 3]
             assert desk.broker.describe_partition("orders", 0).segment_count == 3
+
+    run(story())
+
+
+def test_settings_of_segments_are_in_force_for_what_comes_after_them(tmp_path: Path) -> None:
+    async def story() -> None:
+        async with open_desk(tmp_path) as desk:
+            await desk.topic()
+            await desk.append(batch(HALF))
+            await desk.broker.alter_topics([AlterTopic("orders", SMALL)])
+            await desk.append(batch(HALF))
+            assert _segments(tmp_path) == [0, 1]
 
     run(story())
 

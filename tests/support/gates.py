@@ -59,6 +59,7 @@ class GatedDisk(RealDisk):
     """A disk with a gate before every sync of a segment, and one before every removal."""
 
     def __init__(self) -> None:
+        super().__init__()
         self.syncs = Gate()
         self.removals = Gate()
 

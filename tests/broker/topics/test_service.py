@@ -285,6 +285,7 @@ def test_positions_of_a_deleted_topic_go_with_it(tmp_path: Path) -> None:
             assert [p.offset for p in (await desk.broker.positions("billing")).values()] == [6]
         async with open_desk(tmp_path) as desk:
             assert [p.offset for p in (await desk.broker.positions("billing")).values()] == [6]
+            assert len(desk.broker._parts.catalog.rows("SELECT * FROM positions")) == 1
 
     run(story())
 

@@ -82,9 +82,8 @@ class TopicFiles:
     async def remove(self, topic: Topic) -> None:
         """Every file of a topic whose partitions are closed."""
         try:
-            # Removals of its segments that are still under way go by path: one that is late would
-            # meet the files of a successor.
-            await self._run(_nothing)
+            # In the thread, like removals of its segments that are still under way: those go by
+            # path, and one that comes late would meet the files of a successor.
             for index in range(topic.partition_count):
                 job = self._store.remove_log(topic.name, topic.id, index)
                 self._segments_removed.add(await self._run(job.run))
@@ -129,7 +128,3 @@ class TopicFiles:
         # A failed sync of a directory is like that of a file: nothing after it can be believed.
         if isinstance(error, DiskFailed):
             self._on_failure(error)
-
-
-def _nothing() -> int:
-    return 0
