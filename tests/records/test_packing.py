@@ -53,10 +53,10 @@ def rows(form: ModuleType, records: list[Record], *, bit: int = 0) -> Any:
     )
 
 
-def outcome(form: ModuleType, made: Any, size: int, row: int, base: int) -> Any:
+def outcome(form: ModuleType, made: Any, size: int, row: int, row_end: int, base: int) -> Any:
     out = memoryview(bytearray(size))
     try:
-        return form.pack_rows(out, made, row, base), bytes(out)
+        return form.pack_rows(out, made, row, row_end, base), bytes(out)
     except ValueError as error:
         return str(error)
 
@@ -78,24 +78,32 @@ def test_columns_become_the_same_bytes_as_records(form: ModuleType, records: lis
     packed = bytes(form.pack(records, base, None))
     out = memoryview(bytearray(len(packed)))
     latest = max(record.timestamp_ms for record in records)
-    assert form.pack_rows(out, rows(form, records, bit=bit), 0, base) == (len(records), len(packed), latest)
+    assert form.pack_rows(out, rows(form, records, bit=bit), 0, len(records), base) == (
+        len(records),
+        len(packed),
+        latest,
+    )
     assert bytes(out) == packed
 
 
 @each_form
 def test_as_many_rows_are_packed_as_fit(form: ModuleType) -> None:
     made = rows(form, [Record(b"", b"x" * 10, 5)] * 3)
-    end, used, _ = form.pack_rows(memoryview(bytearray(40)), made, 0, 5)
+    end, used, _ = form.pack_rows(memoryview(bytearray(40)), made, 0, 3, 5)
     assert (end, used) == (2, 34)
-    end, used, _ = form.pack_rows(memoryview(bytearray(40)), made, 2, 5)
+    end, used, _ = form.pack_rows(memoryview(bytearray(40)), made, 2, 3, 5)
     assert (end, used) == (3, 17)
-    assert form.pack_rows(memoryview(bytearray(16)), made, 0, 5)[:2] == (0, 0)
+    assert form.pack_rows(memoryview(bytearray(16)), made, 0, 3, 5)[:2] == (0, 0)
+    assert form.pack_rows(memoryview(bytearray(40)), made, 0, 1, 5)[:2] == (1, 17)
 
 
 @each_form
 def test_absent_columns_are_nulls_and_no_headers(form: ModuleType) -> None:
     out = memoryview(bytearray(7))
-    assert form.pack_rows(out, form.Rows(view([9000], "q"), None, None, None, None, None), 0, 9)[:2] == (1, 7)
+    assert form.pack_rows(out, form.Rows(view([9000], "q"), None, None, None, None, None), 0, 1, 9)[:2] == (
+        1,
+        7,
+    )
     assert bytes(out) == bytes(form.pack([Record(None, None, 9)], 9, None))
 
 
@@ -105,7 +113,7 @@ def test_columns_that_point_outside_of_their_bytes_are_refused(form: ModuleType,
     column = form.Strings(None, 0, view(ends, "i"), b"1234")
     made = form.Rows(view([0], "q"), column, None, None, None, None)
     with pytest.raises(ValueError, match="row 0 of the columns points outside"):
-        form.pack_rows(memoryview(bytearray(100)), made, 0, 0)
+        form.pack_rows(memoryview(bytearray(100)), made, 0, 1, 0)
 
 
 @each_form
@@ -131,6 +139,7 @@ def test_both_forms_pack_records_the_same(records: list[Record], base: int, data
     cell=BYTES,
     size=st.integers(0, 200),
     row=st.integers(-1, 5),
+    row_end=st.integers(-1, 5),
     base=INT64,
 )
 def test_both_forms_agree_on_columns_of_nonsense(
@@ -140,6 +149,7 @@ def test_both_forms_agree_on_columns_of_nonsense(
     cell: bytes | None,
     size: int,
     row: int,
+    row_end: int,
     base: int,
 ) -> None:
     results = []
@@ -147,5 +157,5 @@ def test_both_forms_agree_on_columns_of_nonsense(
         column = form.Strings(None, 0, view(ends, "i"), b"0123456789")
         other = strings(form, [cell] * 3)
         made = form.Rows(view(times, "q"), column, other, view(header_ends, "i"), other, column)
-        results.append(outcome(form, made, size, row, base))
+        results.append(outcome(form, made, size, row, row_end, base))
     assert results[0] == results[1]

@@ -40,6 +40,7 @@ ROWS_ENOUGH = 16_384
 # The records of one record batch stay far below the 2^31 bytes that Arrow's short offsets reach.
 BYTES_ENOUGH = 64 << 20
 BATCH_BYTES_MAX = 1_000_000
+RECORD_BYTES_MAX = (1 << 31) - 1
 
 # 64 bits, 32 bits, bytes.
 Kind = Literal["q", "i", "B"]
@@ -112,15 +113,18 @@ def from_arrow(
     or timestamp_ms; others are not looked at. With a sequence, the batches continue it.
     """
     columns = _rows(rows, timestamp_ms)
-    room = memoryview(bytearray(max(batch_bytes_max - HEADER_BYTES, 1)))
+    usual = memoryview(bytearray(max(batch_bytes_max - HEADER_BYTES, 1)))
     batches: list[Batch] = []
     row = 0
     while row < rows.num_rows:
         base_timestamp_ms = columns.timestamp_ms(row)
-        end, used, latest_ms = packing.pack_rows(room, columns, row, base_timestamp_ms)
-        if end == row:
+        room = usual
+        end, used, latest_ms = packing.pack_rows(room, columns, row, rows.num_rows, base_timestamp_ms)
+        while end == row:
+            if len(room) > RECORD_BYTES_MAX:
+                raise ValueError(f"row {row} is larger than any record may be")
             room = memoryview(bytearray(2 * len(room)))
-            continue
+            end, used, latest_ms = packing.pack_rows(room, columns, row, row + 1, base_timestamp_ms)
         batch = Batch.seal(
             room[:used],
             record_count=end - row,
@@ -187,7 +191,13 @@ class _Decoder:
         rows = made.columns.rows
         if rows:
             arrays = [self._array(field, made, rows, types) for field in self._schema]
-            yield pa.RecordBatch.from_arrays(arrays, schema=self._schema)
+            if arrays:
+                yield pa.RecordBatch.from_arrays(arrays, schema=self._schema)
+            else:
+                # Only so does a record batch of no columns keep the number of its rows.
+                yield pa.RecordBatch.from_struct_array(
+                    pa.Array.from_buffers(pa.struct([]), rows, [None], children=[])
+                )
 
     def _header_count(self, group: _Group) -> int:
         count = 0
@@ -345,7 +355,8 @@ def _numbers(array: pa.Array, kind: Kind) -> memoryview:
 def _strings(array: pa.Array | None) -> packing.Strings | None:
     if array is None:
         return None
-    validity, ends, data = array.cast(pa.binary()).buffers()
+    array = array.cast(pa.binary())
+    validity, ends, data = array.buffers()
     if not len(array) or ends is None:
         return packing.Strings(None, 0, memoryview(bytes(4)).cast("i"), b"")
     if array.null_count == 0:

@@ -66,7 +66,9 @@ cdef Py_ssize_t _body_bytes(Rows rows, Py_ssize_t row, Py_ssize_t delta, long lo
     target=cython.p_uchar, first=Py_ssize_t, used=Py_ssize_t, latest=cython.longlong, timestamp=cython.longlong,
     timestamp_delta=cython.longlong, body=Py_ssize_t,
 )
-cpdef tuple pack_rows(unsigned char[::1] out, Rows rows, Py_ssize_t row, long long base_timestamp)
+cpdef tuple pack_rows(
+    unsigned char[::1] out, Rows rows, Py_ssize_t row, Py_ssize_t row_end, long long base_timestamp
+)
 
 @cython.locals(first=Py_ssize_t, end=Py_ssize_t, header=Py_ssize_t)
 cdef Py_ssize_t _write_headers(unsigned char *out, Py_ssize_t used, Rows rows, Py_ssize_t row) noexcept

@@ -189,8 +189,10 @@ def _body_bytes(rows: Rows, row: int, delta: int, timestamp_delta: int) -> int:
     return size
 
 
-def pack_rows(out: memoryview, rows: Rows, row: int, base_timestamp: int) -> tuple[int, int, int]:
-    """Rows as records from the beginning of out, as many as fit: (next row, bytes, latest timestamp).
+def pack_rows(
+    out: memoryview, rows: Rows, row: int, row_end: int, base_timestamp: int
+) -> tuple[int, int, int]:
+    """Rows up to row_end as records, as many as out has room for: (next row, bytes, latest timestamp).
 
     base_timestamp is in milliseconds, the rows' are in microseconds. Nonsense in the columns: ValueError.
     """
@@ -198,9 +200,9 @@ def pack_rows(out: memoryview, rows: Rows, row: int, base_timestamp: int) -> tup
     first = row
     used = 0
     latest = -_INT64_MAX - 1
-    if row < 0:
-        raise ValueError("rows are counted from 0")
-    while row < rows.count:
+    if row < 0 or row_end > rows.count:
+        raise ValueError(f"rows {row} to {row_end}; there are {rows.count}")
+    while row < row_end:
         timestamp = rows.timestamps[row] // 1000
         timestamp_delta = _wrapped(timestamp - base_timestamp)
         body = _body_bytes(rows, row, row - first, timestamp_delta)
