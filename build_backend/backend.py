@@ -148,7 +148,7 @@ def build_wheel(
     wheel_directory: str, config_settings: Settings = None, metadata_directory: str | None = None
 ) -> str:
     """A wheel."""
-    return _built(lambda: build_meta.build_wheel(wheel_directory, config_settings, metadata_directory))
+    return built(lambda: build_meta.build_wheel(wheel_directory, config_settings, metadata_directory))
 
 
 def build_editable(
@@ -159,10 +159,11 @@ def build_editable(
     for module in MODULES:
         for old in RECORDS.glob(f"{module}.*.so"):
             old.unlink()
-    return _built(lambda: build_meta.build_editable(wheel_directory, config_settings, metadata_directory))
+    return built(lambda: build_meta.build_editable(wheel_directory, config_settings, metadata_directory))
 
 
-def _built(build: Callable[[], str]) -> str:
+def built(build: Callable[[], str]) -> str:
+    """What build() builds: compiled if that can be, else plain."""
     refuse_other_systems()
     asked = wanted()
     if asked is Wanted.PLAIN:
