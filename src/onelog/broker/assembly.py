@@ -7,6 +7,7 @@ more is acknowledged by anybody, and whoever opened the broker is told, once.
 import base64
 import logging
 from collections.abc import Callable
+from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
 from typing import Self
 from uuid import uuid4
@@ -115,11 +116,10 @@ class Parts:
     ) -> Self:
         """Everything loaded and every log open; the store is the parts' to close from then on."""
         parts = cls(store, clock=clock, metrics=metrics, settings=settings, on_failure=on_failure)
-        try:
+        async with AsyncExitStack() as undo:
+            undo.push_async_callback(parts._stop)
             await parts._start()
-        except BaseException:
-            await parts._stop()
-            raise
+            undo.pop_all()
         return parts
 
     async def close(self) -> None:
