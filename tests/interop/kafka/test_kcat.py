@@ -14,6 +14,7 @@ from tests.support.kafka_wire import Wire
 KCAT = shutil.which("kcat")
 pytestmark = [
     pytest.mark.real,
+    pytest.mark.interop,
     pytest.mark.skipif(KCAT is None, reason="kcat is not installed; `apt-get install kcat` brings it"),
 ]
 CODECS = {"none": 0, "gzip": 1, "snappy": 2, "lz4": 3, "zstd": 4}

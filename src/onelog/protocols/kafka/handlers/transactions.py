@@ -4,8 +4,8 @@ from onelog.errors import OnelogError
 from onelog.model import NO_PRODUCER, ProducerId
 from onelog.protocols.contract import Later, Outcome, Reply
 from onelog.protocols.kafka.connection import Request
-from onelog.protocols.kafka.errors import Code
-from onelog.protocols.kafka.handlers.context import Context
+from onelog.protocols.kafka.errors import Code, KafkaRefusal
+from onelog.protocols.kafka.handlers.context import TRANSACTIONS_REFUSED, Context
 from onelog.protocols.kafka.messages.transactions import InitProducerIdRequest, InitProducerIdResponse
 from onelog.ticket import Ticket
 
@@ -16,7 +16,7 @@ def init_producer_id(context: Context, request: Request) -> Outcome:
     if body.transactional_id is not None:
         # The only code that every client takes for final; others are tried again for minutes.
         code = Code.TRANSACTIONAL_ID_AUTHORIZATION_FAILED if body.transactional_id else Code.INVALID_REQUEST
-        return Reply(_refused(code))
+        return Reply(_refused(context.refuse(KafkaRefusal(code, TRANSACTIONS_REFUSED))))
 
     def answer(ticket: Ticket[tuple[ProducerId, int]]) -> InitProducerIdResponse:
         try:
