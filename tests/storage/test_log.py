@@ -197,3 +197,21 @@ def test_a_log_closed_with_records_pending_leaves_no_index_behind(disk: Simulate
     log.append([batch_of("lost")], leader_epoch=0, now_ms=0)
     log.close()
     assert not disk.exists(f"{ROOT}/orders-0/{0:020d}.index")
+
+
+def test_the_index_is_left_behind_when_it_is_worth_it(disk: SimulatedDisk) -> None:
+    store = open_store(disk)
+    log = open_log(store, settings=LogSettings())
+    fill(log, 2)
+    log.close(leaves_index=False)
+    index = f"{ROOT}/orders-0/{0:020d}.index"
+    assert not disk.exists(index)
+    log.close()
+    assert disk.exists(index)
+    store.close()
+    calls = disk.calls
+    store = open_store(disk)
+    log = open_log(store, settings=LogSettings())
+    opened = disk.calls
+    log.close()
+    assert disk.calls == opened > calls, "what has not grown since a clean stop has its index"

@@ -10,6 +10,7 @@ import sys
 from onelog.broker.topics import rows as topic_rows
 from onelog.broker.topics.rows import PartitionRow
 from onelog.cli.output import CommandFailed
+from onelog.errors import DiskFailed
 from onelog.storage import layout
 from onelog.storage.catalog import CatalogFile
 from onelog.storage.disk import RealDisk, StoreRefused
@@ -59,7 +60,7 @@ def _verified(path: str) -> Verdict:
             loaded = topic_rows.load(catalog.rows)
         finally:
             catalog.close()
-    except StoreRefused as refusal:
+    except (StoreRefused, DiskFailed) as refusal:
         verdict.findings.append(str(refusal))
         return verdict
     was_clean = _DISK.exists(layout.join(path, layout.CLEAN_STOP))

@@ -95,6 +95,7 @@ class PartitionLog:
         start: int,
         bytes_cut: int = 0,
         has_home: bool = False,
+        has_index: bool = False,
     ) -> None:
         self.home = home
         self.settings = settings
@@ -105,6 +106,7 @@ class PartitionLog:
         self._tail: list[Batch] = []
         self._tail_ms: list[int] = []
         self._has_home = has_home
+        self._has_index = has_index
         self._warm: list[Segment] = []
         self._job: WriteJob | None = None
         self._rolls_at_ms: int | None = None
@@ -199,6 +201,7 @@ class PartitionLog:
         assert job is self._job
         self._job = None
         self._has_home = True
+        self._has_index = False
         self._segments.extend(publish(self._handles, job.pieces))
         for piece in job.pieces:
             self._keep_warm(piece.segment)
@@ -274,9 +277,14 @@ class PartitionLog:
         assert first <= end
         return []
 
-    def close(self) -> None:
-        """Let go of the files. Leaves the active segment's index behind, if nothing is pending."""
-        if self._segments and not self._tail and self._job is None and self._refusal is None:
+    def close(self, *, leaves_index: bool = True) -> None:
+        """Let go of the files.
+
+        Leaves the index of the active segment behind, for others than us, when it has grown and
+        nothing is pending: that syncs two files, and is not worth it before a removal.
+        """
+        is_whole = bool(self._segments) and not self._tail and self._job is None and self._refusal is None
+        if leaves_index and is_whole and not self._has_index:
             write_files(self.home.disk, index_files(self._segments[-1]))
         self._handles.forget(self.home.path)
 

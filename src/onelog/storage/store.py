@@ -116,6 +116,7 @@ class Store:
             start=start,
             bytes_cut=found.bytes_cut,
             has_home=found.has_home,
+            has_index=self.was_clean,
         )
 
     def remove_log(self, topic: str, topic_id: UUID, partition: int) -> RemovalJob:
