@@ -2,12 +2,13 @@
 
 import sys
 
-from tests.crash import broker_kills, spark_kills, sync_order
+from tests.crash import broker_kills, power_cuts, spark_kills, sync_order
 
 
 def main() -> int:
     """Run each; 1 if any found something."""
     codes = {
+        "10 000 worlds with power cuts": power_cuts.main(["--seeds", "10000"]),
         "no answer before its sync": sync_order.main([]),
         "broker killed 50 times": broker_kills.main(["--kills", "50"]),
         "Spark's driver killed 20 times": spark_kills.main(["--kills", "20"]),
