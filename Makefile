@@ -8,7 +8,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 BUILT_FROM := pyproject.toml setup.py constraints.txt $(wildcard build_backend/*.py) \
-	src/onelog/records/kernels.py src/onelog/records/kernels.pxd
+	src/onelog/records/kernels.py src/onelog/records/packing.py $(wildcard src/onelog/records/*.pxd)
 TMP ?= .cache
 
 .DEFAULT_GOAL := help
