@@ -106,3 +106,16 @@ def test_no_room_is_a_full_disk(tmp_path: Path) -> None:
 def test_a_path_that_cannot_be_opened_is_named(tmp_path: Path) -> None:
     with pytest.raises(DiskFailed, match="nowhere"):
         CatalogFile.open(f"{tmp_path}/nowhere/c.db", (FIRST,))
+
+
+def test_looking_leaves_nothing_behind(tmp_path: Path) -> None:
+    catalog = CatalogFile.open(f"{tmp_path}/c d.db", (FIRST,))
+    catalog.write([_insert("a")])
+    catalog.close()
+    catalog = CatalogFile.look(f"{tmp_path}/c d.db", has_pending=False)
+    assert catalog.rows("SELECT name FROM topics") == [("a",)]
+    assert catalog.faults() == []
+    with pytest.raises(DiskFailed, match="readonly"):
+        catalog.write([_insert("b")])
+    catalog.close()
+    assert [p.name for p in tmp_path.iterdir()] == ["c d.db"]

@@ -52,11 +52,12 @@ def run(args: argparse.Namespace) -> int:
 def _verified(path: str) -> Verdict:
     verdict = Verdict()
     _check_format(path, verdict)
+    catalog_path = layout.join(path, layout.CATALOG)
     try:
-        catalog = CatalogFile.look(layout.join(path, layout.CATALOG))
+        catalog = CatalogFile.look(catalog_path, has_pending=_size(catalog_path + "-wal") > 0)
         try:
             for fault in catalog.faults():
-                verdict.find(layout.join(path, layout.CATALOG), fault, "a sound SQLite file")
+                verdict.find(catalog_path, fault, "a sound SQLite file")
             loaded = topic_rows.load(catalog.rows)
         finally:
             catalog.close()
@@ -97,6 +98,16 @@ def _check_format(path: str, verdict: Verdict) -> None:
         file.close()
     if found != layout.FORMAT_TEXT:
         verdict.find(layout.join(path, layout.FORMAT), repr(found[:60]), repr(layout.FORMAT_TEXT))
+
+
+def _size(path: str) -> int:
+    if not _DISK.exists(path):
+        return 0
+    file = _DISK.open(path)
+    try:
+        return file.size()
+    finally:
+        file.close()
 
 
 def _judge_other(directory: str, meaning: LogDir | None, is_removed: bool, verdict: Verdict) -> None:

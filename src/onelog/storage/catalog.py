@@ -52,10 +52,15 @@ class CatalogFile:
         return catalog
 
     @classmethod
-    def look(cls, path: str) -> "CatalogFile":
-        """Open what is there, to read it only; a broker may be using it."""
+    def look(cls, path: str, *, has_pending: bool) -> "CatalogFile":
+        """Open what is there while nobody else does, to read it only.
+
+        has_pending: a write-ahead log with something in it stands beside it. Without one, SQLite
+        is told that nothing changes, or it would make one.
+        """
+        mode = "mode=ro" if has_pending else "mode=ro&immutable=1"
         try:
-            connection = sqlite3.connect(f"file:{quote(path)}?mode=ro", uri=True, isolation_level=None)
+            connection = sqlite3.connect(f"file:{quote(path)}?{mode}", uri=True, isolation_level=None)
         except sqlite3.Error as error:
             raise _told(path, "opening the catalog", error) from error
         return cls(path, connection)
