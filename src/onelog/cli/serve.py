@@ -20,6 +20,7 @@ from onelog.config import Config, ConfigError, ServeSettings, load
 from onelog.protocols.contract import Address
 from onelog.server.lifecycle import StopSignals
 from onelog.server.listener import ListenFailed
+from onelog.storage.disk import StoreRefused
 
 LEVELS = ("debug", "info", "warning", "error")
 FORMATS = ("text", "json")
@@ -54,7 +55,7 @@ def run(args: argparse.Namespace) -> int:
         _set_up_log(serve)
         with asyncio.Runner(loop_factory=_loop_factory()) as runner:
             return runner.run(_serve(config, serve))
-    except (ConfigError, ListenFailed) as error:
+    except (ConfigError, ListenFailed, StoreRefused) as error:
         raise CommandFailed(str(error)) from error
 
 

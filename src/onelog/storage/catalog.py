@@ -7,6 +7,7 @@ the disk; the rest of storage goes through disk.py.
 
 import sqlite3
 from collections.abc import Iterable, Sequence
+from contextlib import ExitStack
 from typing import Any
 from urllib.parse import quote
 
@@ -41,14 +42,13 @@ class CatalogFile:
         except sqlite3.Error as error:
             raise _told(path, "opening the catalog", error) from error
         catalog = cls(path, connection)
-        try:
+        with ExitStack() as undo:
+            undo.callback(connection.close)
             for setting in _SETTINGS:
                 catalog._execute(setting, doing="opening the catalog")
             catalog._migrate(migrations)
             catalog._execute("PRAGMA wal_checkpoint(TRUNCATE)", doing="checkpointing the catalog")
-        except BaseException:
-            connection.close()
-            raise
+            undo.pop_all()
         return catalog
 
     @classmethod

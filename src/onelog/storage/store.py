@@ -8,6 +8,7 @@ a removed topic's directory is out of the way before its successor's is made.
 """
 
 from collections.abc import Callable, Collection, Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 from uuid import UUID
 
@@ -58,18 +59,18 @@ class Store:
     ) -> "Store":
         """Take the directory, or make it. StoreRefused when it is not ours to take."""
         _make_root(disk, path)
-        lock = disk.lock(layout.join(path, layout.LOCK))
-        try:
+        with ExitStack() as undo:
+            lock = disk.lock(layout.join(path, layout.LOCK))
+            undo.callback(lock.release)
             was_clean = _take_over(disk, path)
             catalog_path = layout.join(path, layout.CATALOG)
             if not was_clean:
                 _write_again(disk, [catalog_path, catalog_path + "-wal"])
             catalog = open_catalog(catalog_path, migrations)
+            undo.callback(catalog.close)
             # The catalog's own name, and that of the write-ahead log.
             disk.sync_dir(path)
-        except BaseException:
-            lock.release()
-            raise
+            undo.pop_all()
         return cls(disk, path, lock=lock, catalog=catalog, was_clean=was_clean)
 
     def sort_out(self, alive: Mapping[str, tuple[UUID, int]], removed: Collection[UUID]) -> SortedOut:
