@@ -14,13 +14,12 @@ import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
-from onelog.binary.message import codec
-from onelog.protocols.kafka.messages.header import RequestHeader
-from onelog.protocols.kafka.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
-
 from benchmarks.measure import cpu_s, median, now_s, spread, table
+from onelog.binary.message import codec
 from onelog.client.kafka.admin import Admin
 from onelog.client.kafka.client import KafkaClient
+from onelog.protocols.kafka.messages.header import RequestHeader
+from onelog.protocols.kafka.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
 from onelog.records.batch import Batch
 from onelog.records.record import Record
 from tests.support.served import Served
@@ -105,7 +104,11 @@ def _load(port: int, frame: bytes, connections: int) -> tuple[int, float]:
 
 
 def _timed_floor(path: Path, size: int) -> float:
-    return _repeated(lambda file: (os.write(file, b"x" * size), os.fdatasync(file)), path)
+    def step(file: int) -> None:
+        os.write(file, b"x" * size)
+        os.fdatasync(file)
+
+    return _repeated(step, path)
 
 
 def _repeated(step: Callable[[int], object], path: Path) -> float:

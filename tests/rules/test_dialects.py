@@ -5,9 +5,9 @@ import importlib
 import re
 
 import pytest
-from onelog.protocols.registry import ENDPOINTS
 
 from onelog.errors import ErrorCode
+from onelog.protocols.registry import ENDPOINTS
 from tests.support.source_tree import ROOT, SOURCE
 
 DIALECTS = sorted(p.name for p in (SOURCE / "protocols").iterdir() if (p / "endpoint.py").exists())
