@@ -1,6 +1,7 @@
 """`onelog verify` over real directories."""
 
 import shutil
+import sys
 from pathlib import Path
 from uuid import UUID
 
@@ -32,14 +33,22 @@ def data(tmp_path: Path) -> Path:
     return path
 
 
-def test_a_sound_directory_ends_with_0(data: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_sound_directory_ends_with_0_and_in_silence(data: Path, capsys: pytest.CaptureFixture[str]) -> None:
     before = {p: p.read_bytes() for p in data.rglob("*") if p.is_file()}
+    assert main(["verify", str(data)]) == 0
+    assert capsys.readouterr() == ("", "")
+    assert {p: p.read_bytes() for p in data.rglob("*") if p.is_file()} == before
+
+
+def test_a_person_is_told_how_much_was_looked_at(
+    data: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
     assert main(["verify", str(data)]) == 0
     said = capsys.readouterr()
     assert said.out == ""
     assert "20 batches" in said.err
     assert "no findings" in said.err
-    assert {p: p.read_bytes() for p in data.rglob("*") if p.is_file()} == before
 
 
 def test_findings_are_lines_and_the_code_is_1(data: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -9,7 +9,7 @@ import sys
 
 from onelog.broker.topics import rows as topic_rows
 from onelog.broker.topics.rows import PartitionRow
-from onelog.cli.output import CommandFailed
+from onelog.cli.output import CommandFailed, Progress
 from onelog.errors import DiskFailed
 from onelog.storage import layout
 from onelog.storage.catalog import CatalogFile
@@ -45,7 +45,7 @@ def run(args: argparse.Namespace) -> int:
     for note in verdict.notes:
         print(note, file=sys.stderr)
     looked_at = f"{verdict.segments} segments, {verdict.batches} batches, {verdict.bytes} bytes"
-    print(f"{looked_at}: {len(verdict.findings) or 'no'} findings", file=sys.stderr)
+    Progress().end(f"{looked_at}: {len(verdict.findings) or 'no'} findings")
     return 1 if verdict.findings else 0
 
 
