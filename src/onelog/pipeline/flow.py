@@ -17,6 +17,8 @@ from onelog.pipeline.errors import FlowError
 BOOTSTRAP = "127.0.0.1:9092"
 TRIGGER = "1 second"
 MASTER = "local[*]"
+# So that a long way to catch up is gone in steps: each is on record, and seen by who watches.
+RECORDS_PER_BATCH_MAX = 1_000_000
 
 # Part of file names and of the application id, so nothing that needs quoting anywhere.
 _NAME = re.compile(r"[a-zA-Z0-9_][a-zA-Z0-9_-]{0,99}")
@@ -102,7 +104,7 @@ class Flow:
     steps: tuple[Step, ...] = ()
     watermark: Watermark | None = None
     start: Start = Start.EARLIEST
-    records_per_batch_max: int | None = None
+    records_per_batch_max: int = RECORDS_PER_BATCH_MAX
     checkpoint: str | None = None
 
     def __post_init__(self) -> None:
@@ -118,7 +120,7 @@ class Flow:
                 raise FlowError(f"{where}: {error}") from None
         if len(set(self.topics)) != len(self.topics):
             raise FlowError(f"{where}: a topic is named twice in {list(self.topics)}.")
-        if self.records_per_batch_max is not None and self.records_per_batch_max < 1:
+        if self.records_per_batch_max < 1:
             raise FlowError(
                 f"{where}: records_per_batch_max = {self.records_per_batch_max}; expected 1 or more."
             )

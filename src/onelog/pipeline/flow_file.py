@@ -19,6 +19,7 @@ from onelog.pipeline.errors import FlowError
 from onelog.pipeline.flow import (
     BOOTSTRAP,
     MASTER,
+    RECORDS_PER_BATCH_MAX,
     TRIGGER,
     DeltaSink,
     Expect,
@@ -120,7 +121,7 @@ def _flow(where: str, number: int, found: Any, folder: Path) -> Flow:
             watermark=_watermark(table),
             sink=_sink(table),
             start=table.choice("start", Start, Start.EARLIEST),
-            records_per_batch_max=table.get("records_per_batch_max", int, None),
+            records_per_batch_max=table.get("records_per_batch_max", int, RECORDS_PER_BATCH_MAX),
             checkpoint=table.get("checkpoint", str, None),
         )
     except FlowError as error:

@@ -67,8 +67,7 @@ class OnelogLog:
         """The records from those offsets on, as a streaming DataFrame."""
         reader = self._options(spark.readStream.format("onelog"))
         reader = reader.option("subscribe", ",".join(flow.topics)).option("startingOffsets", _text(begins))
-        if flow.records_per_batch_max is not None:
-            reader = reader.option("maxOffsetsPerTrigger", flow.records_per_batch_max)
+        reader = reader.option("maxOffsetsPerTrigger", flow.records_per_batch_max)
         frame: DataFrame = reader.load()
         return frame
 
