@@ -1,11 +1,12 @@
 import pytest
 
 from onelog.client.address import Address
-from onelog.client.errors import BadAnswer, ConnectionLost
+from onelog.client.errors import BadAnswer, ClientError, ConnectionLost
 from onelog.client.retry import Deadline
 from onelog.client.rustlog.connection import Connection
 from onelog.clock import SystemClock
-from onelog.protocols.rustlog.messages import Ping, Pong, Response
+from onelog.protocols.rustlog.framing import FRAME_BYTES_MAX
+from onelog.protocols.rustlog.messages import Ping, Pong, Produce, Response
 from tests.support.scripted_server import HANG_UP, ScriptedServer
 
 DEADLINE = Deadline(SystemClock(), 30.0)
@@ -35,6 +36,19 @@ def test_a_request_is_one_frame_of_json_and_so_is_its_answer() -> None:
 def test_what_is_no_answer_is_said_to_be_none(answer: bytes) -> None:
     with pytest.raises(BadAnswer, match=r"bad answer while pinging: .* Is it a RustLog broker\?"):
         ask(answer)
+
+
+def test_a_request_that_no_frame_holds_is_not_sent() -> None:
+    with ScriptedServer(lambda _: b'{"type":"Pong"}') as server:
+        connection = Connection(Address("127.0.0.1", server.port), DEADLINE)
+        request = Produce(topic="events", partition=0, records=[bytes(FRAME_BYTES_MAX)])
+        with pytest.raises(
+            ClientError, match=r"producing: the request has \d+ bytes; a frame holds 10485760"
+        ):
+            connection.ask(request, doing="producing", deadline=DEADLINE)
+        assert connection.ask(Ping(), doing="pinging", deadline=DEADLINE) == Pong()
+        assert server.frames == [b'{"type":"Ping"}']
+        connection.close()
 
 
 def test_a_broker_that_hangs_up_is_a_lost_connection() -> None:

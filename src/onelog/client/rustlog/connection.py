@@ -2,7 +2,7 @@
 
 from onelog.binary.errors import BinaryError
 from onelog.client.address import Address
-from onelog.client.errors import BadAnswer
+from onelog.client.errors import BadAnswer, ClientError
 from onelog.client.retry import Deadline
 from onelog.client.stream import Stream
 from onelog.errors import InvalidRequest
@@ -27,7 +27,11 @@ class Connection:
 
     def ask(self, request: Request, *, doing: str, deadline: Deadline) -> Response:
         """The broker's answer, an Error included."""
-        self._stream.send([encode(request)], doing=doing, deadline=deadline)
+        try:
+            frame = encode(request)
+        except InvalidRequest as error:
+            raise ClientError(f"{doing}: {error}. Send less at once, or use another protocol.") from error
+        self._stream.send([frame], doing=doing, deadline=deadline)
         try:
             size = payload_size(self._stream.receive(HEADER_BYTES, doing=doing, deadline=deadline))
             answer = decode_response(self._stream.receive(size, doing=doing, deadline=deadline))

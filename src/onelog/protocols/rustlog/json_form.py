@@ -54,15 +54,15 @@ def decode_response(payload: Buffer) -> Response:
 
 
 def encode(message: Request | Response) -> bytearray:
-    """The message as a whole frame, or an Error frame where it is too long for one."""
+    """The message as a whole frame. Too long for one, a request is InvalidRequest, an answer an Error."""
     frame = bytearray(HEADER_BYTES)
     _ENCODER.encode_into(message, frame, HEADER_BYTES)
-    if len(frame) - HEADER_BYTES > FRAME_BYTES_MAX:
-        size = len(frame) - HEADER_BYTES
-        return encode(
-            Error(code=500, message=f"the answer has {size} bytes; a frame holds {FRAME_BYTES_MAX}")
-        )
-    return framed(frame)
+    size = len(frame) - HEADER_BYTES
+    if size <= FRAME_BYTES_MAX:
+        return framed(frame)
+    if isinstance(message, Request):
+        raise InvalidRequest(f"the request has {size} bytes; a frame holds {FRAME_BYTES_MAX}")
+    return encode(Error(code=500, message=f"the answer has {size} bytes; a frame holds {FRAME_BYTES_MAX}"))
 
 
 def record_size(offset: int, timestamp_us: int, payload_size: int) -> int:
