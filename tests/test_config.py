@@ -70,3 +70,16 @@ def test_other_variables_are_nobodys_business() -> None:
 def test_a_value_of_the_wrong_kind_names_its_variable() -> None:
     with pytest.raises(ConfigError, match="ONELOG_BROKER_PARTITION_COUNT_DEFAULT"):
         load(environ={"ONELOG_BROKER_PARTITION_COUNT_DEFAULT": "many"})
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "complaint"),
+    [
+        ("broker.auto_create_topic", False, "did you mean 'broker.auto_create_topics'?"),
+        ("broker.partition_count_default", "5", "expected a whole number"),
+    ],
+)
+def test_a_slip_of_a_program_is_refused_as_one_of_a_person(name: str, value: object, complaint: str) -> None:
+    with pytest.raises(ConfigError) as refusal:
+        load(environ={}, flags={name: value})
+    assert complaint in str(refusal.value)

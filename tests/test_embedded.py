@@ -8,6 +8,7 @@ from onelog.client.kafka.consumer import Consumer
 from onelog.client.kafka.producer import Producer
 from onelog.config import ConfigError
 from onelog.records.record import Record
+from onelog.storage.disk import StoreRefused
 
 
 def test_a_broker_runs_inside_a_program_and_keeps_what_it_was_told(tmp_path: Path) -> None:
@@ -24,7 +25,7 @@ def test_what_hinders_the_start_is_raised_where_it_was_started(tmp_path: Path) -
 
 
 def test_two_brokers_do_not_share_a_directory(tmp_path: Path) -> None:
-    with onelog.Broker(tmp_path / "data"), pytest.raises(Exception, match="data"):
+    with onelog.Broker(tmp_path / "data"), pytest.raises(StoreRefused, match="data"):
         onelog.Broker(tmp_path / "data").start()
 
 

@@ -98,7 +98,7 @@ def load(
     found.update(_from_environment(environ, fields))
     for name, value in (flags or {}).items():
         if value is not None:
-            found[name] = (value, "flag")
+            found[name] = (_checked("flag", name, value, fields), "flag")
     return Config([_value(name, field, found.get(name)) for name, field in fields.items()])
 
 
@@ -137,15 +137,20 @@ def _from_file(path: str, fields: Mapping[str, dataclasses.Field[Any]]) -> dict[
             raise ConfigError(f"{path}: [{section}] is not a section{_nearest(section, SECTIONS)}.")
         for key, value in table.items():
             name = f"{section}.{key}"
-            if name not in fields:
-                raise ConfigError(f"{path}: [{section}] has no setting {key!r}{_nearest(name, fields)}.")
-            expected = type(fields[name].default)
-            if type(value) is not expected:
-                raise ConfigError(
-                    f"{path}: {name} = {value!r}; expected {_kind(expected)}, as in {fields[name].default!r}."
-                )
-            found[name] = (value, path)
+            found[name] = (_checked(path, name, value, fields), path)
     return found
+
+
+def _checked(where: str, name: str, value: Any, fields: Mapping[str, dataclasses.Field[Any]]) -> Any:
+    """The value, if there is such a setting and it is of its kind."""
+    if name not in fields:
+        raise ConfigError(f"{where}: there is no setting {name!r}{_nearest(name, fields)}.")
+    expected = type(fields[name].default)
+    if type(value) is not expected:
+        raise ConfigError(
+            f"{where}: {name} = {value!r}; expected {_kind(expected)}, as in {fields[name].default!r}."
+        )
+    return value
 
 
 def _from_environment(
