@@ -11,6 +11,7 @@ from pathlib import Path
 from onelog.client.kafka.client import KafkaClient
 from onelog.client.kafka.producer import Producer
 from onelog.records.record import Record
+from onelog.storage.layout import CLEAN_STOP
 from tests.support.served import Served
 
 
@@ -56,6 +57,22 @@ def test_a_taken_port_is_one_clear_line(tmp_path: Path) -> None:
     assert f"shared: cannot listen on 127.0.0.1:{port}" in last
     assert "--listen shared=" in last
     assert "Traceback" not in done.stderr
+
+
+def test_a_directory_in_use_is_one_clear_line(tmp_path: Path) -> None:
+    with Served(tmp_path / "data"):
+        done = _run("serve", f"--data={tmp_path / 'data'}", "--listen=shared=localhost:0")
+    assert done.returncode == 1
+    assert "another process has the directory open" in done.stderr.splitlines()[-1]
+    assert "Traceback" not in done.stderr
+
+
+def test_a_ready_file_that_cannot_be_written_ends_it_in_order(tmp_path: Path) -> None:
+    data = tmp_path / "data"
+    done = _run("serve", f"--data={data}", "--listen=shared=localhost:0", f"--ready-file={tmp_path}/no/ready")
+    assert done.returncode == 1
+    assert "No such file or directory" in done.stderr.splitlines()[-1]
+    assert (data / CLEAN_STOP).exists()
 
 
 def test_an_unknown_option_is_wrong_usage() -> None:

@@ -22,6 +22,7 @@ from onelog.server.lifecycle import StopSignals
 from onelog.server.listener import ListenFailed
 from onelog.storage.disk import StoreRefused
 
+LOG = logging.getLogger("onelog")
 LEVELS = ("debug", "info", "warning", "error")
 FORMATS = ("text", "json")
 
@@ -71,24 +72,29 @@ def _flags(args: argparse.Namespace) -> dict[str, str | None]:
 
 
 async def _serve(config: Config, serve: ServeSettings) -> int:
-    log = logging.getLogger("onelog")
     app = App(config)
     with StopSignals() as signals:
-        addresses = await app.start()
-        if serve.ready_file:
-            _write_ready_file(serve.ready_file, addresses)
-        log.info("serving: %s", ", ".join(f"{n} on {a.host}:{a.port}" for n, a in addresses.items()))
-        stopping: asyncio.Future[Any] = asyncio.ensure_future(signals.wait())
-        await asyncio.wait([stopping, app.failed], return_when=asyncio.FIRST_COMPLETED)
-        stopping.cancel()
-        if app.failed.done():
-            # Nothing more may be said or synced: the disk told a lie once. End here.
-            logging.shutdown()
-            sys.stderr.flush()
-            os._exit(1)
-        await app.stop()
-    log.info("stopped: the data directory is closed cleanly")
+        await app.start()
+        try:
+            await _serve_until_stopped(app, serve, signals)
+        finally:
+            await app.stop()
+    LOG.info("stopped: the data directory is closed cleanly")
     return 0
+
+
+async def _serve_until_stopped(app: App, serve: ServeSettings, signals: StopSignals) -> None:
+    if serve.ready_file:
+        _write_ready_file(serve.ready_file, app.addresses)
+    LOG.info("serving: %s", ", ".join(f"{n} on {a.host}:{a.port}" for n, a in app.addresses.items()))
+    stopping: asyncio.Future[Any] = asyncio.ensure_future(signals.wait())
+    await asyncio.wait([stopping, app.failed], return_when=asyncio.FIRST_COMPLETED)
+    stopping.cancel()
+    if app.failed.done():
+        # Nothing more may be said or synced: the disk told a lie once. End here.
+        logging.shutdown()
+        sys.stderr.flush()
+        os._exit(1)
 
 
 def _write_ready_file(path: str, addresses: Mapping[str, Address]) -> None:
@@ -122,9 +128,8 @@ def _set_up_log(serve: ServeSettings) -> None:
     handler = logging.StreamHandler(sys.stderr)
     text = logging.Formatter("%(asctime)s %(levelname)-7s %(name)s: %(message)s")
     handler.setFormatter(_JsonFormatter() if serve.log_format == "json" else text)
-    root = logging.getLogger("onelog")
-    root.handlers[:] = [handler]
-    root.setLevel(serve.log_level.upper())
+    LOG.handlers[:] = [handler]
+    LOG.setLevel(serve.log_level.upper())
 
 
 class _JsonFormatter(logging.Formatter):
