@@ -201,6 +201,12 @@ def test_a_hole_between_two_batches_is_told() -> None:
     assert chain([one, replace(two, ranges={A: Range(5, 9), B: Range(7, 8)})]) == []
 
 
+def test_dead_letters_may_have_holes_and_no_overlap() -> None:
+    one = Entry("onelog/f/dead_letters", "q", 0, "x", {A: Range(0, 5)})
+    assert chain([one, replace(one, batch_id=4, ranges={A: Range(9, 12)})]) == []
+    assert len(chain([one, replace(one, batch_id=4, ranges={A: Range(4, 12)})])) == 1
+
+
 def test_batches_are_followed_over_many_commits(tmp_path: Path) -> None:
     landed = Landed(tmp_path / "t")
     landed.batch({A: Range(0, 2), B: Range(0, 0)}, ALL[:2])

@@ -13,6 +13,7 @@ def flow(**said: Any) -> Flow:
 def test_a_flow_without_schema_rules_and_steps_is_a_landing() -> None:
     assert landing("orders", "t").is_landing
     assert not flow(steps=("select 1",)).is_landing
+    assert not flow(sink=DeltaSink("t", Mode.UPSERT, ("key",))).is_landing
     assert not flow(expect=(Expect("true"),)).is_landing
     assert not flow(schema="id bigint").is_landing
 

@@ -76,7 +76,7 @@ def verdict(report: Report) -> str:
         counts = ", ".join(f"{report.total(kind)} {kind}" for kind in KINDS if report.total(kind))
         return f"not clean: {counts or 'see above'}."
     if not report.is_landing:
-        return "the ledger is whole: every offset is in exactly one batch. The rows come from steps and are not compared."
+        return "the ledger is sound: no offset is in two batches. Rows that steps or rules made are not compared."
     return f"clean: {report.compared} records of the log, each in the table once and unaltered."
 
 

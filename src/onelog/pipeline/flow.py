@@ -17,6 +17,7 @@ from onelog.pipeline.errors import FlowError
 BOOTSTRAP = "127.0.0.1:9092"
 TRIGGER = "1 second"
 MASTER = "local[*]"
+DEAD_LETTERS = "/dead_letters"
 # So that a long way to catch up is gone in steps: each is on record, and seen by who watches.
 RECORDS_PER_BATCH_MAX = 1_000_000
 
@@ -128,7 +129,8 @@ class Flow:
     @property
     def is_landing(self) -> bool:
         """Every record becomes one row, unchanged: the table can be proved equal to the log."""
-        return self.schema is None and not self.expect and not self.steps
+        is_plain = self.schema is None and not self.expect and not self.steps
+        return is_plain and self.sink.mode is Mode.APPEND
 
     @property
     def has_dead_letters(self) -> bool:
@@ -142,6 +144,11 @@ class Flow:
     def app_id(self) -> str:
         """Whose batches these are, in the table's commits. The same after every restart."""
         return f"onelog/{self.name}"
+
+    @property
+    def dead_letters_app_id(self) -> str:
+        """The same for the table of its dead letters, which has gaps where there were none."""
+        return f"{self.app_id}{DEAD_LETTERS}"
 
     @property
     def checkpoint_path(self) -> str:

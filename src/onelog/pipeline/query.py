@@ -177,7 +177,7 @@ class FlowQuery:
         left = uncovered(self._dead_letters.table.last(), entry.ranges)
         if not left:
             return
-        part = self._entry(entry.batch_id, left, app_id=f"{self.flow.app_id}/dead_letters")
+        part = self._entry(entry.batch_id, left, app_id=self.flow.dead_letters_app_id)
         frame = expect.dead_letters(self._log.batch(self._spark, left), self.flow)
         staged = self._dead_letters.stage(frame, part, file_count=1)
         if staged.row_count:
