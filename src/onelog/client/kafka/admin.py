@@ -47,7 +47,6 @@ from onelog.protocols.kafka.messages.topics import (
 T = TypeVar("T")
 
 TOPIC_RESOURCE = 2
-DEFAULT_SOURCE = 5
 TOPIC_SOURCE = 1
 OPERATION_SET = 0
 OPERATION_DELETE = 1

@@ -11,7 +11,7 @@ from typing import Any, Self, TypeVar
 
 from onelog.client.address import DEFAULT_BOOTSTRAP, Address, parse_bootstrap
 from onelog.client.errors import ClientError, ConnectionLost
-from onelog.client.kafka.connection import Connection
+from onelog.client.kafka.connection import ANY_VERSION, Connection
 from onelog.client.kafka.errors import KafkaError, check
 from onelog.client.kafka.metadata import Cluster, TopicView
 from onelog.client.pool import Pool
@@ -75,7 +75,7 @@ class KafkaClient:
         *,
         doing: str,
         deadline: Deadline,
-        version_max: int = 99,
+        version_max: int = ANY_VERSION,
     ) -> R:
         """One broker's answer to one request. One attempt."""
         with self._pool.borrow(address, deadline) as connection:
@@ -112,7 +112,7 @@ class KafkaClient:
         *,
         doing: str,
         deadline: Deadline,
-        version_max: int = 99,
+        version_max: int = ANY_VERSION,
     ) -> R:
         """The answer of the broker that keeps a group's positions."""
         address = self._coordinators.get(group)

@@ -29,6 +29,8 @@ R = TypeVar("R")
 ANSWER_BYTES_MAX = 1 << 30
 SOFTWARE_NAME = "onelog"
 SOFTWARE_VERSION = "1"
+# Above every version there is: the highest that both sides speak is taken.
+ANY_VERSION = 99
 # What brokers since Kafka 2.4 understand; older ones say so, in the form of version 0.
 OPENING_VERSION = 3
 
@@ -61,7 +63,7 @@ class Connection:
         self._stream.close()
 
     def ask(
-        self, request: Any, answer: type[R], *, doing: str, deadline: Deadline, version_max: int = 99
+        self, request: Any, answer: type[R], *, doing: str, deadline: Deadline, version_max: int = ANY_VERSION
     ) -> R:
         """The broker's answer to one request, decoded; its error codes are not looked at."""
         api = _BY_REQUEST[type(request)]

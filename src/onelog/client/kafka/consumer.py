@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from onelog.client.address import Address
 from onelog.client.errors import BadAnswer
 from onelog.client.kafka.client import KafkaClient
+from onelog.client.kafka.connection import ANY_VERSION
 from onelog.client.kafka.errors import KafkaError
 from onelog.client.kafka.metadata import TopicView
 from onelog.client.retry import Deadline
@@ -31,7 +32,6 @@ from onelog.records.control import Aborted, data_batches
 from onelog.records.record import Record
 
 FETCH_BYTES_MAX = 16 << 20
-PARTITION_BYTES_MAX = 4 << 20
 WAIT_MS = 500
 # From the next version on a topic goes by its id, which old clusters do not tell.
 FETCH_BY_NAME_MAX = 12
@@ -171,7 +171,7 @@ class Consumer:
             FetchResponse,
             doing=f"fetching from {view.name}",
             deadline=deadline,
-            version_max=FETCH_BY_NAME_MAX if view.id == NO_TOPIC_ID else 99,
+            version_max=FETCH_BY_NAME_MAX if view.id == NO_TOPIC_ID else ANY_VERSION,
         )
         if answer.error_code != Code.NONE:
             raise KafkaError(answer.error_code, where=view.name)

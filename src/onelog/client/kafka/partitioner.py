@@ -31,10 +31,10 @@ def partition_of(key: bytes, partition_count: int) -> int:
 
 
 class Partitioner:
-    """Keys by their hash; records without one stay together for a send, then take turns.
+    """Whose turn it is among the partitions, for records without a key. Owned by one producer.
 
-    Owned by one producer. What one send has without keys goes to one partition, so that it
-    makes one large batch rather than many small ones.
+    What one send has without keys goes to one partition, so that it makes one large batch
+    rather than many small ones.
     """
 
     def __init__(self) -> None:

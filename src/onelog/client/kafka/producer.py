@@ -17,6 +17,7 @@ from onelog.client.address import Address
 from onelog.client.errors import ClientError, ConnectionLost, OutcomeUnknown
 from onelog.client.kafka.batching import BATCH_BYTES_MAX, chunks, sequence_behind, sequenced
 from onelog.client.kafka.client import KafkaClient
+from onelog.client.kafka.connection import ANY_VERSION
 from onelog.client.kafka.delivery import MAYBE_DONE, Delivery, Sent
 from onelog.client.kafka.errors import KafkaError, check
 from onelog.client.kafka.metadata import TopicView
@@ -69,7 +70,6 @@ class Producer:
         self._partitioner = Partitioner()
         self._lock = threading.Lock()
         self._identity: _Identity | None = None
-        # By the topic's id where it has one: a topic made anew counts from 0.
         self._sequences: dict[tuple[UUID | str, int], int] = {}
 
     def send(self, topic: str, records: Iterable[Record], *, partition: int | None = None) -> list[Sent]:
@@ -150,10 +150,10 @@ class Producer:
         """One request to one leader; the error that may be retried, if there is one."""
         doing = f"producing to {_named(view.name, partitions)}"
         request = _request(delivery, view, partitions, timeout_ms=int(max(deadline.remaining_s(), 1) * 1000))
-        by_name = PRODUCE_BY_NAME_MAX if view.id == NO_TOPIC_ID else 99
+        version_max = PRODUCE_BY_NAME_MAX if view.id == NO_TOPIC_ID else ANY_VERSION
         try:
             answer = self._client.ask(
-                address, request, ProduceResponse, doing=doing, deadline=deadline, version_max=by_name
+                address, request, ProduceResponse, doing=doing, deadline=deadline, version_max=version_max
             )
         except ConnectionLost as error:
             if error.sent:
@@ -166,9 +166,7 @@ class Producer:
             numbered = delivery.numbered.get(each.index)
             refused = delivery.answered(each)
             if refused is None and numbered is not None:
-                self._sequences[view.id if view.id != NO_TOPIC_ID else view.name, each.index] = (
-                    sequence_behind(numbered)
-                )
+                self._sequences[_key(view), each.index] = sequence_behind(numbered)
             elif refused is not None:
                 failed = self._judged(delivery, refused)
         return failed
@@ -190,7 +188,7 @@ class Producer:
             return
         if self._identity is None:
             self._identity = self._new_identity(deadline)
-        topic = view.id if view.id != NO_TOPIC_ID else view.name
+        topic = _key(view)
         for partition, batch in delivery.pending.items():
             if partition not in delivery.numbered:
                 delivery.numbered[partition] = sequenced(
@@ -213,6 +211,11 @@ class Producer:
     def _forget_identity(self) -> None:
         self._identity = None
         self._sequences.clear()
+
+
+def _key(view: TopicView) -> UUID | str:
+    """The topic by its id, where it has one: a topic made anew counts its sequences from 0."""
+    return view.id if view.id != NO_TOPIC_ID else view.name
 
 
 def _requests(delivery: Delivery, partitions: Sequence[int]) -> Iterator[list[int]]:
