@@ -7,7 +7,6 @@ from onelog.spark.options import Spot
 from onelog.spark.planning import (
     PlanningError,
     Range,
-    behind,
     limited,
     losses,
     ranges,
@@ -84,7 +83,3 @@ def test_a_vanished_partition_is_a_loss() -> None:
 
 def test_what_is_there_is_no_loss() -> None:
     assert losses({A: 5}, earliest={A: 5}, latest={A: 5}) == []
-
-
-def test_behind_counts_what_is_left() -> None:
-    assert behind({A: 5}, {A: 10, B: 3}) == 8

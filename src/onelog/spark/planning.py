@@ -5,7 +5,6 @@ Spark, and gives the same ranges for the same offsets, so that a batch that is r
 a crash reads the same records.
 """
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 
 from onelog.spark.offsets import EARLIEST, LATEST, Offsets, Place
@@ -100,11 +99,6 @@ def survived(start: Offsets, *, earliest: Offsets, latest: Offsets) -> Offsets:
         for place, offset in start.items()
         if place in latest
     }
-
-
-def behind(offsets: Offsets, latest: Mapping[Place, int]) -> int:
-    """How many offsets are left to read."""
-    return sum(max(0, end - offsets.get(place, 0)) for place, end in latest.items())
 
 
 def refusal(found: list[Loss]) -> str:

@@ -16,7 +16,7 @@ from pyspark.sql.types import StructType
 from onelog.records.columns import to_arrow
 from onelog.spark.log import Log
 from onelog.spark.options import SourceOptions
-from onelog.spark.planning import Loss, Range, refusal
+from onelog.spark.planning import Loss, Range, losses, refusal
 
 LOG = logging.getLogger("onelog.spark")
 
@@ -66,9 +66,11 @@ def _stalled(wanted: Range, position: int, high_watermark: int) -> str:
 
 def _passed_over(options: SourceOptions, log: Log, wanted: Range, position: int) -> int:
     """Where to go on when the log no longer has a position; refused unless losses are to be borne."""
-    earliest = log.earliest([wanted.place])[wanted.place]
-    loss = Loss(wanted.place, f"offset {position} is wanted; the log begins at {earliest}")
+    place = wanted.place
+    earliest, latest = log.earliest([place]), log.latest([place])
+    lost = losses({place: position}, earliest=earliest, latest=latest)
+    lost = lost or [Loss(place, f"offset {position} is wanted; the log refused it")]
     if options.fail_on_data_loss:
-        raise ValueError(refusal([loss]))
-    LOG.warning("data was lost and is passed over: %s", loss)
-    return max(earliest, position) if earliest > position else wanted.end
+        raise ValueError(refusal(lost))
+    LOG.warning("data was lost and is passed over: %s", lost[0])
+    return earliest[place] if earliest[place] > position else wanted.end
