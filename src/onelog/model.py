@@ -20,18 +20,10 @@ ProducerId = NewType("ProducerId", int)
 
 NO_PRODUCER = ProducerId(-1)
 NO_TOPIC_ID = UUID(int=0)
-NAME_LENGTH_MAX = 249
 POSITION_MAX = (1 << 64) - 1
 OFFSET_MAX = (1 << 63) - 1
 
 _NAME = re.compile(r"[a-zA-Z0-9._-]{1,249}")
-
-
-class TopicPartition(NamedTuple):
-    """One partition of a topic, by the topic's name."""
-
-    topic: TopicName
-    partition: PartitionId
 
 
 class Principal(NamedTuple):

@@ -22,9 +22,7 @@ import lz4.frame
 import zstandard
 
 from onelog.binary.errors import BinaryError
-from onelog.binary.varint import read_uvarint
-
-Readable = bytes | bytearray | memoryview
+from onelog.binary.varint import Readable, read_uvarint
 
 
 class Codec(Enum):
@@ -202,7 +200,6 @@ def _snappy_block(block: memoryview, bytes_max: int) -> bytes:
         raise _garbage(Codec.SNAPPY, error) from None
 
 
-_ZSTD_MAGIC = 0xFD2FB528
 _ZSTD_SKIPPED = range(0x184D2A50, 0x184D2A60)
 _ZSTD_BLOCK_BYTES_MAX = 128 * 1024
 _ZSTD_CHECKSUM_BYTES = 4
