@@ -14,7 +14,7 @@ from typing import Any, Self
 
 from onelog.app import App
 from onelog.config import load
-from onelog.protocols.contract import Address
+from onelog.model import Address
 
 ANY_PORTS = "shared=localhost:0,console=localhost:0"
 
@@ -46,8 +46,7 @@ class Broker:
 
     def address(self, listener: str) -> str:
         """HOST:PORT of a listener."""
-        at = self.addresses[listener]
-        return f"[{at.host}]:{at.port}" if ":" in at.host else f"{at.host}:{at.port}"
+        return str(self.addresses[listener])
 
     def start(self) -> Self:
         """Return when it serves; raises what hinders that."""

@@ -26,6 +26,16 @@ OFFSET_MAX = (1 << 63) - 1
 _NAME = re.compile(r"[a-zA-Z0-9._-]{1,249}")
 
 
+class Address(NamedTuple):
+    """A host and a port; an IPv6 host is written in brackets."""
+
+    host: str
+    port: int
+
+    def __str__(self) -> str:
+        return f"[{self.host}]:{self.port}" if ":" in self.host else f"{self.host}:{self.port}"
+
+
 class Principal(NamedTuple):
     """Who is on the other end of a connection."""
 

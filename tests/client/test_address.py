@@ -1,7 +1,8 @@
 import pytest
 
-from onelog.client.address import Address, parse_address, parse_bootstrap
+from onelog.client.address import parse_address, parse_bootstrap
 from onelog.client.errors import ClientError
+from onelog.model import Address
 
 
 @pytest.mark.parametrize(

@@ -2,10 +2,10 @@ from dataclasses import dataclass
 
 import pytest
 
-from onelog.client.address import Address
 from onelog.client.errors import ClientError
 from onelog.client.pool import IDLE_MAX, Pool
 from onelog.client.retry import Deadline
+from onelog.model import Address
 from tests.support.hand_clock import HandClock
 
 HERE = Address("here", 1)

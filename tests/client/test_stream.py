@@ -2,11 +2,11 @@ import socket
 
 import pytest
 
-from onelog.client.address import Address
 from onelog.client.errors import ConnectionLost
 from onelog.client.retry import Deadline
 from onelog.client.stream import JOIN_BYTES_MAX, Stream, joined
 from onelog.clock import SystemClock
+from onelog.model import Address
 from tests.support.hand_clock import HandClock
 from tests.support.scripted_server import HANG_UP, ScriptedServer
 

@@ -7,7 +7,7 @@ from contextlib import closing
 import pytest
 
 from onelog.metrics import CONNECTIONS, CONNECTIONS_FAULTED, CONNECTIONS_OPENED, Metrics
-from onelog.protocols.contract import Address
+from onelog.model import Address
 from onelog.server.limits import ServerLimits
 from onelog.server.listener import ListenerSpec, ListenFailed, Server, bind
 from tests.support.hand_clock import HandClock

@@ -17,7 +17,7 @@ from typing import Any
 from onelog.app import App
 from onelog.cli.output import CommandFailed
 from onelog.config import Config, ConfigError, ServeSettings, load
-from onelog.protocols.contract import Address
+from onelog.model import Address
 from onelog.server.lifecycle import StopSignals
 from onelog.server.listener import ListenFailed
 from onelog.storage.disk import StoreRefused
@@ -86,7 +86,7 @@ async def _serve(config: Config, serve: ServeSettings) -> int:
 async def _serve_until_stopped(app: App, serve: ServeSettings, signals: StopSignals) -> None:
     if serve.ready_file:
         _write_ready_file(serve.ready_file, app.addresses)
-    LOG.info("serving: %s", ", ".join(f"{n} on {a.host}:{a.port}" for n, a in app.addresses.items()))
+    LOG.info("serving: %s", ", ".join(f"{name} on {at}" for name, at in app.addresses.items()))
     stopping: asyncio.Future[Any] = asyncio.ensure_future(signals.wait())
     await asyncio.wait([stopping, app.failed], return_when=asyncio.FIRST_COMPLETED)
     stopping.cancel()

@@ -1,20 +1,9 @@
 """Where a broker listens, as people type it."""
 
-from typing import NamedTuple
-
 from onelog.client.errors import ClientError
+from onelog.model import Address
 
 DEFAULT_BOOTSTRAP = "127.0.0.1:9092"
-
-
-class Address(NamedTuple):
-    """A host and a port; an IPv6 host is written in brackets."""
-
-    host: str
-    port: int
-
-    def __str__(self) -> str:
-        return f"[{self.host}]:{self.port}" if ":" in self.host else f"{self.host}:{self.port}"
 
 
 def parse_address(text: str) -> Address:

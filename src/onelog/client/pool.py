@@ -9,9 +9,9 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Generic, Protocol, TypeVar
 
-from onelog.client.address import Address
 from onelog.client.errors import ClientError
 from onelog.client.retry import Deadline
+from onelog.model import Address
 
 IDLE_MAX = 8
 

@@ -7,9 +7,9 @@ import select
 import socket
 from collections.abc import Sequence
 
-from onelog.client.address import Address
 from onelog.client.errors import ConnectionLost
 from onelog.client.retry import Deadline
+from onelog.model import Address
 
 Buffer = bytes | bytearray | memoryview
 

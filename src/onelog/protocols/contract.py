@@ -13,6 +13,7 @@ from enum import Enum
 from typing import TYPE_CHECKING, Any, Protocol
 
 from onelog.model import ANONYMOUS, Principal
+from onelog.model import Address as Address
 from onelog.ticket import Ticket
 
 if TYPE_CHECKING:
@@ -92,14 +93,6 @@ class Capabilities:
     creates_topics: bool = True
     commits_positions: bool = True
     waits: bool = True
-
-
-@dataclass(frozen=True)
-class Address:
-    """A host and a port, as a client would type them."""
-
-    host: str
-    port: int
 
 
 @dataclass

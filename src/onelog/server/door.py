@@ -18,8 +18,8 @@ from onelog.metrics import (
     Metrics,
     Series,
 )
+from onelog.model import Address
 from onelog.protocols.contract import (
-    Address,
     Connection,
     Endpoint,
     FrameLimits,
@@ -171,4 +171,4 @@ def address_text(name: Any) -> str:
     """A socket's address as people write it."""
     if not isinstance(name, tuple) or len(name) < 2:
         return "an unknown address"
-    return f"[{name[0]}]:{name[1]}" if ":" in str(name[0]) else f"{name[0]}:{name[1]}"
+    return str(Address(str(name[0]), int(name[1])))

@@ -1,10 +1,10 @@
 import pytest
 
-from onelog.client.address import Address
 from onelog.client.errors import BadAnswer, UnsupportedByBroker
 from onelog.client.kafka.connection import Connection
 from onelog.client.retry import Deadline
 from onelog.clock import SystemClock
+from onelog.model import Address
 from onelog.protocols.kafka.messages.topics import MetadataRequest, MetadataResponse
 from onelog.protocols.kafka.versions import API_VERSIONS, METADATA
 from tests.support.fake_kafka import FakeKafka

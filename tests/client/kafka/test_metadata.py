@@ -1,8 +1,8 @@
 import pytest
 
-from onelog.client.address import Address
 from onelog.client.kafka.errors import KafkaError
 from onelog.client.kafka.metadata import NO_NODE, Cluster, UnknownPartition
+from onelog.model import Address
 from onelog.protocols.kafka.errors import Code
 from onelog.protocols.kafka.messages.topics import (
     MetadataResponse,

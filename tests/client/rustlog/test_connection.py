@@ -1,10 +1,10 @@
 import pytest
 
-from onelog.client.address import Address
 from onelog.client.errors import BadAnswer, ClientError, ConnectionLost
 from onelog.client.retry import Deadline
 from onelog.client.rustlog.connection import Connection
 from onelog.clock import SystemClock
+from onelog.model import Address
 from onelog.protocols.rustlog.framing import FRAME_BYTES_MAX
 from onelog.protocols.rustlog.messages import Ping, Pong, Produce, Response
 from tests.support.scripted_server import HANG_UP, ScriptedServer

@@ -10,13 +10,12 @@ from enum import Enum
 from typing import NamedTuple, TypeVar
 from uuid import UUID
 
-from onelog.client.address import Address
 from onelog.client.errors import BadAnswer, ConnectionLost
 from onelog.client.kafka.client import KafkaClient
 from onelog.client.kafka.errors import KafkaError, check
 from onelog.client.kafka.metadata import TopicView
 from onelog.client.retry import Deadline
-from onelog.model import Isolation
+from onelog.model import Address, Isolation
 from onelog.protocols.kafka.errors import Code
 from onelog.protocols.kafka.messages.fetch import (
     ListOffsetsPartition,

@@ -9,13 +9,14 @@ from collections.abc import Callable, Sequence
 from types import TracebackType
 from typing import Any, Self, TypeVar
 
-from onelog.client.address import DEFAULT_BOOTSTRAP, Address, parse_bootstrap
+from onelog.client.address import DEFAULT_BOOTSTRAP, parse_bootstrap
 from onelog.client.errors import ClientError, ConnectionLost
 from onelog.client.kafka.connection import ANY_VERSION, Connection
 from onelog.client.kafka.errors import KafkaError, check
 from onelog.client.kafka.metadata import Cluster, TopicView
 from onelog.client.pool import Pool
 from onelog.client.retry import Deadline, Retrier, RetryPolicy
+from onelog.model import Address
 from onelog.protocols.kafka.errors import Code
 from onelog.protocols.kafka.messages.groups import FindCoordinatorRequest, FindCoordinatorResponse
 from onelog.protocols.kafka.messages.topics import MetadataRequest, MetadataRequestTopic, MetadataResponse

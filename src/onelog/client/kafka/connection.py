@@ -12,11 +12,11 @@ from typing import Any, TypeVar, cast
 
 from onelog.binary.errors import BinaryError
 from onelog.binary.message import codec
-from onelog.client.address import Address
 from onelog.client.errors import BadAnswer, UnsupportedByBroker
 from onelog.client.kafka.errors import check
 from onelog.client.retry import Deadline
 from onelog.client.stream import Stream
+from onelog.model import Address
 from onelog.protocols.kafka.errors import Code
 from onelog.protocols.kafka.framing import LENGTH_BYTES, framed
 from onelog.protocols.kafka.messages.admin import ApiVersionsRequest, ApiVersionsResponse

@@ -8,7 +8,6 @@ takes records from batches leaves out what is before. No group, no state on the 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from onelog.client.address import Address
 from onelog.client.errors import BadAnswer
 from onelog.client.kafka.client import KafkaClient
 from onelog.client.kafka.connection import ANY_VERSION
@@ -16,7 +15,7 @@ from onelog.client.kafka.errors import KafkaError
 from onelog.client.kafka.metadata import TopicView
 from onelog.client.retry import Deadline
 from onelog.errors import CorruptBatch, InvalidRecord
-from onelog.model import NO_TOPIC_ID, Isolation
+from onelog.model import NO_TOPIC_ID, Address, Isolation
 from onelog.protocols.kafka.errors import Code
 from onelog.protocols.kafka.messages.fetch import (
     FetchPartition,

@@ -7,9 +7,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from uuid import UUID
 
-from onelog.client.address import Address
 from onelog.client.kafka.errors import KafkaError
-from onelog.model import NO_TOPIC_ID
+from onelog.model import NO_TOPIC_ID, Address
 from onelog.protocols.kafka.errors import Code
 from onelog.protocols.kafka.messages.topics import MetadataResponse, MetadataResponseTopic
 

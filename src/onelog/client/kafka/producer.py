@@ -13,7 +13,6 @@ from typing import NamedTuple
 from uuid import UUID
 
 from onelog.binary.compression import Codec
-from onelog.client.address import Address
 from onelog.client.errors import ClientError, ConnectionLost, OutcomeUnknown
 from onelog.client.kafka.batching import BATCH_BYTES_MAX, chunks, sequence_behind, sequenced
 from onelog.client.kafka.client import KafkaClient
@@ -23,7 +22,7 @@ from onelog.client.kafka.errors import KafkaError, check
 from onelog.client.kafka.metadata import TopicView
 from onelog.client.kafka.partitioner import Partitioner, partition_of
 from onelog.client.retry import Deadline
-from onelog.model import NO_TOPIC_ID
+from onelog.model import NO_TOPIC_ID, Address
 from onelog.protocols.kafka.messages.produce import (
     PartitionProduceData,
     ProduceRequest,

@@ -8,12 +8,13 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from types import TracebackType
 from typing import Any, NamedTuple, Self, TypeVar
 
-from onelog.client.address import DEFAULT_BOOTSTRAP, Address, parse_bootstrap
+from onelog.client.address import DEFAULT_BOOTSTRAP, parse_bootstrap
 from onelog.client.errors import BadAnswer, ClientError, ConnectionLost, OutcomeUnknown
 from onelog.client.pool import Pool
 from onelog.client.retry import Deadline, Retrier, RetryPolicy
 from onelog.client.rustlog.connection import Connection
 from onelog.client.rustlog.errors import RustLogError
+from onelog.model import Address
 from onelog.protocols.rustlog import messages
 from onelog.protocols.rustlog.errors import Code
 from onelog.protocols.rustlog.framing import FRAME_BYTES_MAX

@@ -1,11 +1,11 @@
 """One connection to a RustLog broker, in the JSON form: a frame out, a frame back."""
 
 from onelog.binary.errors import BinaryError
-from onelog.client.address import Address
 from onelog.client.errors import BadAnswer, ClientError
 from onelog.client.retry import Deadline
 from onelog.client.stream import Stream
 from onelog.errors import InvalidRequest
+from onelog.model import Address
 from onelog.protocols.rustlog.framing import HEADER_BYTES, payload_size
 from onelog.protocols.rustlog.json_form import MalformedJson, decode_response, encode
 from onelog.protocols.rustlog.messages import Request, Response
