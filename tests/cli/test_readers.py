@@ -1,5 +1,4 @@
 from collections.abc import Mapping, Sequence
-from typing import Self
 
 import pytest
 
@@ -19,10 +18,7 @@ SPANS = {0: Span(10, 20), 1: Span(0, 3)}
 class Timed(Reader):
     """Knows where a time is, and nothing else."""
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None: ...
+    def close(self) -> None: ...
 
     def spans(self) -> Mapping[int, Span]:
         return SPANS

@@ -1,12 +1,11 @@
 """Reading a topic through one dialect or another, as `consume` needs it."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from contextlib import AbstractContextManager
-from types import TracebackType
-from typing import NamedTuple, Protocol, Self
+from typing import NamedTuple, Protocol
 
 from onelog.cli.arguments import Start, Where
 from onelog.cli.output import CommandFailed
+from onelog.client.closing import Closing
 from onelog.client.kafka.admin import Admin, OffsetAt, Spot
 from onelog.client.kafka.client import KafkaClient
 from onelog.client.kafka.consumer import Consumer
@@ -32,7 +31,7 @@ class Read(NamedTuple):
     next_offset: int
 
 
-class Reader(AbstractContextManager["Reader"], Protocol):
+class Reader(Closing, Protocol):
     """One topic of one broker."""
 
     def spans(self) -> Mapping[int, Span]:
@@ -58,12 +57,7 @@ class KafkaReader(Reader):
         self._topic = topic
         self._isolation = isolation
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def close(self) -> None:
         self._client.close()
 
     def spans(self) -> Mapping[int, Span]:
@@ -92,12 +86,7 @@ class RustLogReader(Reader):
         self._client = RustLogClient(bootstrap, timeout_s=timeout_s)
         self._topic = topic
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def close(self) -> None:
         self._client.close()
 
     def spans(self) -> Mapping[int, Span]:

@@ -1,13 +1,12 @@
 """Writing to a topic through one dialect or another, as `produce` needs it."""
 
 from collections.abc import Sequence
-from contextlib import AbstractContextManager
-from types import TracebackType
-from typing import NamedTuple, Protocol, Self
+from typing import NamedTuple, Protocol
 
 from onelog.binary.compression import Codec
 from onelog.cli.formats import Wanted
 from onelog.cli.output import CommandFailed
+from onelog.client.closing import Closing
 from onelog.client.kafka.client import KafkaClient
 from onelog.client.kafka.producer import Producer
 from onelog.client.rustlog.client import RustLogClient
@@ -21,7 +20,7 @@ class Written(NamedTuple):
     offset_end: int
 
 
-class Writer(AbstractContextManager["Writer"], Protocol):
+class Writer(Closing, Protocol):
     """One topic of one broker."""
 
     def write(self, lot: Sequence[Wanted]) -> list[Written]:
@@ -37,12 +36,7 @@ class KafkaWriter(Writer):
         self._producer = Producer(self._client, codec=codec)
         self._topic = topic
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def close(self) -> None:
         self._client.close()
 
     def write(self, lot: Sequence[Wanted]) -> list[Written]:
@@ -61,12 +55,7 @@ class RustLogWriter(Writer):
         self._client = RustLogClient(bootstrap, timeout_s=timeout_s)
         self._topic = topic
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def close(self) -> None:
         self._client.close()
 
     def write(self, lot: Sequence[Wanted]) -> list[Written]:

@@ -5,9 +5,8 @@ and on executors alike; decides nothing.
 """
 
 from collections.abc import Sequence
-from types import TracebackType
-from typing import Self
 
+from onelog.client.closing import Closing
 from onelog.client.kafka.admin import Admin, Spot
 from onelog.client.kafka.client import KafkaClient
 from onelog.client.kafka.consumer import Consumer, Fetched
@@ -20,7 +19,7 @@ FETCH_BYTES_MAX = 16 << 20
 WAIT_MS = 1000
 
 
-class Log:
+class Log(Closing):
     """One connection's worth of questions. Close it, or use it in a `with`."""
 
     def __init__(self, options: SourceOptions) -> None:
@@ -28,14 +27,6 @@ class Log:
         self._client = KafkaClient(options.bootstrap, client_id=options.client_id)
         self._admin = Admin(self._client)
         self._consumer = Consumer(self._client, isolation=options.isolation)
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
 
     def close(self) -> None:
         """Let the connections go."""

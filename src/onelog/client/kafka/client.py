@@ -6,10 +6,10 @@ metadata is kept until something says that it is old. Safe to use from several t
 
 import threading
 from collections.abc import Callable, Sequence
-from types import TracebackType
-from typing import Any, Self, TypeVar
+from typing import Any, TypeVar
 
 from onelog.client.address import DEFAULT_BOOTSTRAP, parse_bootstrap
+from onelog.client.closing import Closing
 from onelog.client.errors import ClientError, ConnectionLost
 from onelog.client.kafka.connection import ANY_VERSION, Connection
 from onelog.client.kafka.errors import KafkaError, check
@@ -28,7 +28,7 @@ T = TypeVar("T")
 METADATA_AGE_S_MAX = 300.0
 
 
-class KafkaClient:
+class KafkaClient(Closing):
     """Connections and metadata of one cluster. Close it, or use it in a `with`."""
 
     def __init__(
@@ -46,14 +46,6 @@ class KafkaClient:
         self._cluster = Cluster()
         self._heard_s: dict[str, float] = {}
         self._coordinators: dict[str, Address] = {}
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
 
     def close(self) -> None:
         """Close the connections. Calls after it fail."""

@@ -5,10 +5,10 @@ protocol has no way to tell a repetition, so one whose answer was lost ends in O
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from types import TracebackType
-from typing import Any, NamedTuple, Self, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from onelog.client.address import DEFAULT_BOOTSTRAP, parse_bootstrap
+from onelog.client.closing import Closing
 from onelog.client.errors import BadAnswer, ClientError, ConnectionLost, OutcomeUnknown
 from onelog.client.pool import Pool
 from onelog.client.retry import Deadline, Retrier, RetryPolicy
@@ -43,7 +43,7 @@ class Fetched(NamedTuple):
     next_offset: int
 
 
-class RustLogClient:
+class RustLogClient(Closing):
     """One broker. Safe to use from several threads. Close it, or use it in a `with`."""
 
     def __init__(
@@ -56,14 +56,6 @@ class RustLogClient:
         self._addresses = parse_bootstrap(bootstrap) if isinstance(bootstrap, str) else list(bootstrap)
         self._retrier = retrier or Retrier(RetryPolicy(timeout_s=timeout_s))
         self._pool: Pool[Connection] = Pool(Connection)
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
 
     def close(self) -> None:
         """Close the connections. Calls after it fail."""
