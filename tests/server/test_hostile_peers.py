@@ -13,7 +13,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from onelog.metrics import CONNECTIONS_FAULTED
-from tests.support.rustlog_client import MAX_FRAME_SIZE, encode_frame, encode_message
+from tests.support.rustlog_wire import MAX_FRAME_SIZE, encode_frame, encode_message
 from tests.support.served_dialects import ServedDialects, served_dialects
 from tests.support.toy_server import Line, turns, until
 

@@ -11,7 +11,7 @@ from onelog.protocols.contract import Call, FrameLimits, InternalError, Protocol
 from onelog.protocols.rustlog.connection import RustLogConnection
 from onelog.protocols.rustlog.framing import FRAME_BYTES_MAX
 from onelog.protocols.rustlog.messages import InvalidCall, ListTopics, Ping, Pong, Produce
-from tests.support.rustlog_client import encode_frame, encode_message
+from tests.support.rustlog_wire import encode_frame, encode_message
 
 PING = encode_message({"type": "Ping"})
 LIST = encode_message({"type": "ListTopics"})

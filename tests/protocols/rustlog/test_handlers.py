@@ -22,7 +22,7 @@ from onelog.records.record import Header, Record
 from onelog.ticket import Ticket
 from tests.support.hand_clock import HandClock
 from tests.support.open_broker import open_broker
-from tests.support.rustlog_client import encode_message
+from tests.support.rustlog_wire import encode_message
 
 Message = dict[str, Any]
 LOGS = TopicName("logs")
