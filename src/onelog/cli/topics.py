@@ -9,6 +9,8 @@ from onelog.cli.arguments import add_broker, pair, whole
 from onelog.cli.output import json_line, table
 from onelog.client.kafka.admin import Admin, TopicDescription
 from onelog.client.kafka.client import KafkaClient
+from onelog.client.kafka.errors import KafkaError
+from onelog.protocols.kafka.errors import Code
 
 
 def add(parser: argparse.ArgumentParser) -> None:
@@ -60,9 +62,11 @@ def _add_create(actions: Any) -> argparse.ArgumentParser:
 
 
 def _create(admin: Admin, args: argparse.Namespace) -> None:
-    if args.if_not_exists and any(topic.name == args.name for topic in admin.topics()):
-        return
-    admin.create_topic(args.name, partition_count=args.partitions or -1, settings=dict(args.set))
+    try:
+        admin.create_topic(args.name, partition_count=args.partitions or -1, settings=dict(args.set))
+    except KafkaError as error:
+        if not (args.if_not_exists and error.code == Code.TOPIC_ALREADY_EXISTS):
+            raise
 
 
 def _add_describe(actions: Any) -> argparse.ArgumentParser:
