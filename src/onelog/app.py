@@ -23,7 +23,7 @@ from onelog.protocols.registry import ENDPOINTS
 from onelog.records.kernels import COMPILED
 from onelog.server.lifecycle import STOP_TIMEOUT_S
 from onelog.server.limits import ServerLimits
-from onelog.server.listener import LOOPBACK_HOSTS, ListenerSpec, Server, bind
+from onelog.server.listener import LOOPBACK_HOSTS, ListenerSpec, Server, announce, bind
 from onelog.storage.disk import RealDisk
 from onelog.storage.store import Store
 
@@ -110,6 +110,7 @@ class App:
         console = Console(broker)
         await console.start(sockets)
         undo.push_async_callback(console.stop)
+        announce(CONSOLE, sockets)
         host, port = sockets[0].getsockname()[:2]
         return Address(host, port)
 

@@ -96,9 +96,7 @@ class Server:
             for sock in sockets:
                 server = await loop.create_server(partial(Pump, door), sock=sock, backlog=BACKLOG)
                 self._servers.append(server)
-            LOG.info("%s listens on %s", spec.name, ", ".join(map(_shown, sockets)))
-            if any(map(_is_open_to_others, sockets)):
-                LOG.warning("%s: other machines may connect, and nothing asks who they are", spec.name)
+            announce(spec.name, sockets)
         self._sweeper = loop.call_later(SWEEP_INTERVAL_S, self._sweep)
         return self.addresses
 
@@ -226,11 +224,16 @@ def _address(spec: ListenerSpec, sockets: Sequence[socket.socket]) -> Address:
     return Address(host, int(sockets[0].getsockname()[1]))
 
 
-def _shown(sock: socket.socket) -> str:
-    host, port = sock.getsockname()[:2]
-    return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
+def announce(name: str, sockets: Sequence[socket.socket]) -> None:
+    """Say where a listener is; as a warning where other machines can reach it, since nothing guards it."""
+    places = ", ".join(
+        f"[{host}]:{port}" if ":" in host else f"{host}:{port}" for host, port in _names(sockets)
+    )
+    if all(host.startswith("127.") or host == "::1" for host, _ in _names(sockets)):
+        LOG.info("%s listens on %s", name, places)
+    else:
+        LOG.warning("%s listens on %s: open to other machines, without any security", name, places)
 
 
-def _is_open_to_others(sock: socket.socket) -> bool:
-    host = str(sock.getsockname()[0])
-    return not (host.startswith("127.") or host == "::1")
+def _names(sockets: Sequence[socket.socket]) -> list[tuple[str, int]]:
+    return [sock.getsockname()[:2] for sock in sockets]
