@@ -10,11 +10,13 @@ from onelog.protocols.kafka.versions import API_VERSIONS, METADATA
 from tests.support.fake_kafka import FakeKafka
 from tests.support.scripted_server import ScriptedServer
 
-DEADLINE = Deadline(SystemClock(), 30.0)
+
+def soon() -> Deadline:
+    return Deadline(SystemClock(), 30.0)
 
 
 def connect(server: ScriptedServer) -> Connection:
-    return Connection(Address("127.0.0.1", server.port), DEADLINE, client_id="me")
+    return Connection(Address("127.0.0.1", server.port), soon(), client_id="me")
 
 
 def metadata(connection: Connection, *, version_max: int = 99) -> MetadataResponse:
@@ -23,7 +25,7 @@ def metadata(connection: Connection, *, version_max: int = 99) -> MetadataRespon
             MetadataRequest(topics=None),
             MetadataResponse,
             doing="asking",
-            deadline=DEADLINE,
+            deadline=soon(),
             version_max=version_max,
         )
     finally:

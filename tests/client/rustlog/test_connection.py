@@ -9,22 +9,24 @@ from onelog.protocols.rustlog.framing import FRAME_BYTES_MAX
 from onelog.protocols.rustlog.messages import Ping, Pong, Produce, Response
 from tests.support.scripted_server import HANG_UP, ScriptedServer
 
-DEADLINE = Deadline(SystemClock(), 30.0)
+
+def soon() -> Deadline:
+    return Deadline(SystemClock(), 30.0)
 
 
 def ask(answer: object) -> Response:
     with ScriptedServer(lambda _: answer) as server:
-        connection = Connection(Address("127.0.0.1", server.port), DEADLINE)
+        connection = Connection(Address("127.0.0.1", server.port), soon())
         try:
-            return connection.ask(Ping(), doing="pinging", deadline=DEADLINE)
+            return connection.ask(Ping(), doing="pinging", deadline=soon())
         finally:
             connection.close()
 
 
 def test_a_request_is_one_frame_of_json_and_so_is_its_answer() -> None:
     with ScriptedServer(lambda _: b'{"type":"Pong"}') as server:
-        connection = Connection(Address("127.0.0.1", server.port), DEADLINE)
-        assert connection.ask(Ping(), doing="pinging", deadline=DEADLINE) == Pong()
+        connection = Connection(Address("127.0.0.1", server.port), soon())
+        assert connection.ask(Ping(), doing="pinging", deadline=soon()) == Pong()
         assert server.frames == [b'{"type":"Ping"}']
         assert not connection.is_stale()
         connection.close()
@@ -40,13 +42,13 @@ def test_what_is_no_answer_is_said_to_be_none(answer: bytes) -> None:
 
 def test_a_request_that_no_frame_holds_is_not_sent() -> None:
     with ScriptedServer(lambda _: b'{"type":"Pong"}') as server:
-        connection = Connection(Address("127.0.0.1", server.port), DEADLINE)
+        connection = Connection(Address("127.0.0.1", server.port), soon())
         request = Produce(topic="events", partition=0, records=[bytes(FRAME_BYTES_MAX)])
         with pytest.raises(
             ClientError, match=r"producing: the request has \d+ bytes; a frame holds 10485760"
         ):
-            connection.ask(request, doing="producing", deadline=DEADLINE)
-        assert connection.ask(Ping(), doing="pinging", deadline=DEADLINE) == Pong()
+            connection.ask(request, doing="producing", deadline=soon())
+        assert connection.ask(Ping(), doing="pinging", deadline=soon()) == Pong()
         assert server.frames == [b'{"type":"Ping"}']
         connection.close()
 
