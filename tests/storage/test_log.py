@@ -112,6 +112,16 @@ def test_reads_go_across_segments_and_tail(
         assert sum(b.size for b in found) + batch_of(str(following)).size > bytes_max
 
 
+def test_a_first_batch_larger_than_asked_for_that_ends_its_segment_comes_alone(log: PartitionLog) -> None:
+    for _ in range(3):
+        _append(log, "x" * 9000)
+    write(log)
+    assert len(log.segments()) == 3
+    for bytes_max in (1, 0, -1):
+        (batch,) = log.read(0, bytes_max=bytes_max, offset_max=3)
+        assert batch.base_offset == 0
+
+
 def test_an_offset_outside_of_the_log_names_what_it_holds(log: PartitionLog) -> None:
     fill(log, 20)
     log.raise_start(5)

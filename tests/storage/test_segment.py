@@ -56,6 +56,14 @@ def test_the_first_batch_comes_whole_even_when_it_is_larger_than_asked(disk: Sim
     assert segment.read(5, bytes_max=1, offset_max=COUNT, at_least_one=False) == []
 
 
+@pytest.mark.parametrize("bytes_max", [0, -1, -10_000])
+def test_no_room_is_room_for_the_first_batch_or_for_none(disk: SimulatedDisk, bytes_max: int) -> None:
+    segment = _sealed(disk)
+    for offset in (5, 6):
+        assert _read(segment, offset, bytes_max=bytes_max) == [str(offset)]
+        assert segment.read(offset, bytes_max=bytes_max, offset_max=COUNT, at_least_one=False) == []
+
+
 def test_no_batch_reaches_beyond_the_offset_asked_for(disk: SimulatedDisk) -> None:
     assert _read(_sealed(disk), 3, offset_max=5) == ["3", "4"]
     assert _read(_sealed(disk), 5, offset_max=5) == []

@@ -133,6 +133,10 @@ class Segment:
 
         No more than bytes_max, but for the first one when at_least_one is asked for.
         """
+        if bytes_max <= 0 and not at_least_one:
+            return []
+        # Who has filled a budget with one large batch asks for less than nothing.
+        bytes_max = max(0, bytes_max)
         position = self._hints.get(offset)
         count = bytes_max
         if position is None:
@@ -226,6 +230,7 @@ class Segment:
 
     def _pread(self, position: int, count: int) -> memoryview:
         count = min(count, self.size - position)
+        assert count >= 0
         with self.handles.use(self.path) as file:
             data = file.pread(position, count)
         if len(data) < count:
