@@ -1,4 +1,5 @@
 import asyncio
+from typing import NoReturn
 
 import pytest
 
@@ -71,3 +72,44 @@ def test_an_awaited_failure_is_raised() -> None:
 
     with pytest.raises(UnknownGroup):
         asyncio.run(wait())
+
+
+def _told_to_the_loop() -> list[BaseException]:
+    """What the running loop is told of from now on."""
+    told: list[BaseException] = []
+    asyncio.get_running_loop().set_exception_handler(lambda _, context: told.append(context["exception"]))
+    return told
+
+
+def _breaks(_: object) -> NoReturn:
+    raise ZeroDivisionError
+
+
+@pytest.mark.parametrize("fails", [False, True])
+def test_a_callback_that_breaks_stops_neither_the_others_nor_who_resolves(fails: bool) -> None:
+    async def story() -> None:
+        told = _told_to_the_loop()
+        ticket: Ticket[int] = Ticket()
+        heard: list[bool] = []
+        ticket.add_callback(_breaks)
+        ticket.add_callback(lambda t: heard.append(t.done))
+        if fails:
+            ticket.fail(TimedOut(doing="waiting", timeout_ms=5))
+        else:
+            ticket.resolve(1)
+        assert heard == [True]
+        assert [type(error) for error in told] == [ZeroDivisionError]
+
+    asyncio.run(story())
+
+
+def test_what_follows_hears_a_fault_of_ours_and_so_does_the_loop() -> None:
+    async def story() -> None:
+        told = _told_to_the_loop()
+        ticket: Ticket[int] = Ticket()
+        following: Ticket[int] = ticket.then(_breaks)
+        ticket.resolve(1)
+        assert isinstance(following.error, ZeroDivisionError)
+        assert told == [following.error]
+
+    asyncio.run(story())

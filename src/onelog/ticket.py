@@ -16,7 +16,11 @@ U = TypeVar("U")
 
 
 class Ticket(Generic[T]):
-    """Resolved once, with a result or an error; cancelled at most once, before that."""
+    """Resolved once, with a result or an error; cancelled at most once, before that.
+
+    What a callback raises is the loop's to report: a broken listener never stops the one that
+    resolves, which has others to answer.
+    """
 
     __slots__ = ("_callbacks", "_error", "_result", "cancelled", "done")
 
@@ -94,7 +98,12 @@ class Ticket(Generic[T]):
         self.done = True
         callbacks, self._callbacks = self._callbacks, []
         for fn in callbacks:
-            fn(self)
+            try:
+                fn(self)
+            except Exception as error:  # that listener's fault, and nobody else's
+                asyncio.get_running_loop().call_exception_handler(
+                    {"message": "a callback of a ticket failed", "exception": error}
+                )
 
 
 def _follow(done: "Ticket[T]", fn: "Callable[[T], U]", following: "Ticket[U]") -> None:
@@ -105,5 +114,8 @@ def _follow(done: "Ticket[T]", fn: "Callable[[T], U]", following: "Ticket[U]") -
         result = fn(done.result())
     except OnelogError as error:
         following.fail(error)
+    except BaseException as error:
+        following.fail(error)  # a bug: who waits hears it too, rather than nothing for ever
+        raise
     else:
         following.resolve(result)
