@@ -6,6 +6,7 @@ from uuid import UUID
 
 import pytest
 
+from onelog.errors import PartitionClosed
 from onelog.storage import layout
 from onelog.storage.catalog import CatalogFile
 from onelog.storage.disk import RealDisk, StoreRefused
@@ -134,10 +135,30 @@ def test_what_belongs_to_nobody_is_set_aside_not_removed(disk: SimulatedDisk) ->
     assert store.sort_out({}, []).strays == [stray]
 
 
-def test_segments_without_an_id_are_set_aside(disk: SimulatedDisk) -> None:
+def test_segments_of_a_dead_topic_without_an_id_are_set_aside(disk: SimulatedDisk) -> None:
     _filled(disk)
     disk.unlink(f"{ROOT}/orders-0/partition.metadata")
-    assert open_store(disk).sort_out(ALIVE, []).strays == [f"{ROOT}/orders-0.{'0' * 32}-stray"]
+    assert open_store(disk).sort_out({}, []).strays == [f"{ROOT}/orders-0.{'0' * 32}-stray"]
+
+
+@pytest.mark.parametrize("text", [None, b"", b"version: 0\ntopic_id: torn"])
+def test_a_live_topic_whose_segments_have_lost_their_id_stays_closed(
+    disk: SimulatedDisk, text: bytes | None
+) -> None:
+    _filled(disk)
+    metadata = f"{ROOT}/orders-0/partition.metadata"
+    disk.unlink(metadata)
+    if text is not None:
+        disk.open(metadata, create=True).write_at(0, [text])
+    store = open_store(disk)
+    found = store.sort_out(ALIVE, [])
+    assert (found.strays, found.removed) == ([], [])
+    for _ in range(2):
+        with pytest.raises(PartitionClosed, match=r"orders-0/partition\.metadata: .*expected the id"):
+            open_log(store)
+    assert f"{0:020d}.log" in disk.names(f"{ROOT}/orders-0")
+    disk.open(metadata, create=True).write_at(0, [layout.metadata_text(TOPIC_ID)])
+    assert read_all(open_log(store)) == ["0", "1", "2"], "as the message advises"
 
 
 def test_a_partition_that_the_topic_does_not_have_is_set_aside(disk: SimulatedDisk) -> None:
@@ -153,6 +174,36 @@ def test_a_half_made_directory_of_a_dead_topic_goes(disk: SimulatedDisk) -> None
     assert (found.strays, found.removed) == ([], [])
     assert disk.is_dir(f"{ROOT}/orders-0")
     assert not disk.exists(f"{ROOT}/gone-0")
+
+
+@pytest.mark.parametrize(
+    "inside", ["photos-2024/summer/a.jpg", "photos-2024/app.log", "photos-2024/00000000000000000000.index"]
+)
+def test_somebody_elses_directory_that_is_named_like_a_log_is_reported_and_stays(
+    disk: SimulatedDisk, inside: str
+) -> None:
+    store = open_store(disk)
+    path = f"{ROOT}/{inside}"
+    disk.make_dir(layout.above(path))
+    disk.open(path, create=True)
+    found = store.sort_out(ALIVE, [])
+    assert (found.strays, found.removed) == ([f"{ROOT}/photos-2024"], [])
+    assert disk.exists(path)
+
+
+def test_an_empty_directory_inside_says_that_it_is_not_half_made(disk: SimulatedDisk) -> None:
+    disk.make_dir(f"{ROOT}/photos-2024/partition.metadata")
+    assert open_store(disk).sort_out(ALIVE, []).strays == [f"{ROOT}/photos-2024"]
+    assert disk.is_dir(f"{ROOT}/photos-2024/partition.metadata")
+
+
+def test_a_directory_of_a_live_id_is_not_removed_whatever_its_name(disk: SimulatedDisk) -> None:
+    _filled(disk)
+    moved = f"{ROOT}/" + layout.moved_dir("orders", 0, mark=TOPIC_ID, role=layout.Role.DELETE)
+    disk.rename(f"{ROOT}/orders-0", moved)
+    found = open_store(disk).sort_out(ALIVE, [])
+    assert (found.strays, found.removed) == ([moved], [])
+    assert f"{0:020d}.log" in disk.names(moved)
 
 
 def test_a_directory_with_another_name_is_reported_and_stays(disk: SimulatedDisk) -> None:

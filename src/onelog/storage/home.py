@@ -56,10 +56,18 @@ class Home:
 def topic_id_of(disk: Disk, directory: str) -> UUID | None:
     """The id that a log directory says it belongs to; None when it says nothing readable."""
     path = layout.join(directory, layout.METADATA)
-    if not disk.exists(path):
+    if not disk.exists(path) or disk.is_dir(path):
         return None
     file = disk.open(path)
     try:
         return layout.metadata_topic_id(file.pread(0, 4096))
     finally:
         file.close()
+
+
+def is_half_made(disk: Disk, directory: str) -> bool:
+    """Whether all that is there may be of a making that was cut off: nothing, or a torn metadata."""
+    return all(
+        name == layout.METADATA and not disk.is_dir(layout.join(directory, name))
+        for name in disk.names(directory)
+    )

@@ -14,7 +14,7 @@ from onelog.records.batch import Batch
 from onelog.storage import layout, snapshot
 from onelog.storage.disk import DiskFile
 from onelog.storage.handles import Handles
-from onelog.storage.home import Home
+from onelog.storage.home import Home, is_half_made, topic_id_of
 from onelog.storage.index import Index
 from onelog.storage.producers import Producers
 from onelog.storage.removal import SegmentRemoval
@@ -46,6 +46,7 @@ def recover(home: Home, handles: Handles, *, settings: LogSettings, start: int, 
     if not disk.exists(home.path):
         _require(start == 0, home, "no directory", f"segments up to offset {start}")
         return Recovered()
+    _check_identity(home)
     if not was_clean:
         # A process that was killed may have made directory and file without living to sync them.
         home.make()
@@ -68,6 +69,17 @@ def recover(home: Home, handles: Handles, *, settings: LogSettings, start: int, 
         f"offset {start}, where the log has to begin",
     )
     return found
+
+
+def _check_identity(home: Home) -> None:
+    # The id is durable before the first record is, so a power cut never takes it from a segment.
+    if topic_id_of(home.disk, home.path) is None and not is_half_made(home.disk, home.path):
+        raise LogRefused(
+            f"{layout.join(home.path, layout.METADATA)}: not there or not readable; expected the id of "
+            f"topic {home.topic}, as there is more in the directory. The partition stays closed. If these "
+            "files are that topic's, write it again, two lines: `version: 0` and "
+            f"`topic_id: {layout.kafka_id(home.topic_id)}`. If not, move the directory away."
+        )
 
 
 def _bases(home: Home) -> list[int]:

@@ -17,7 +17,7 @@ from onelog.storage import layout
 from onelog.storage.catalog import CatalogFile
 from onelog.storage.disk import Disk, Held, StoreRefused
 from onelog.storage.handles import Handles
-from onelog.storage.home import Home, topic_id_of
+from onelog.storage.home import Home, is_half_made, topic_id_of
 from onelog.storage.layout import LogDir, Role
 from onelog.storage.log import LogSettings, PartitionLog
 from onelog.storage.recovery import recover
@@ -89,8 +89,7 @@ class Store:
             if meaning is None or meaning.role in (Role.STRAY, Role.FUTURE):
                 found.strays.append(path)
             elif meaning.role is Role.DELETE:
-                remove_tree(self.disk, path)
-                found.removed.append(path)
+                self._end_removal(path, alive, found)
             else:
                 self._judge(path, meaning, alive, found)
         return found
@@ -134,6 +133,14 @@ class Store:
             self.disk.sync_dir(self.path)
         self._lock.release()
 
+    def _end_removal(self, path: str, alive: Mapping[str, tuple[UUID, int]], found: SortedOut) -> None:
+        """Take away what a removal has left, but not what says that it belongs to a living topic."""
+        if topic_id_of(self.disk, path) in {topic_id for topic_id, _ in alive.values()}:
+            found.strays.append(path)
+            return
+        remove_tree(self.disk, path)
+        found.removed.append(path)
+
     def _judge(
         self, path: str, meaning: LogDir, alive: Mapping[str, tuple[UUID, int]], found: SortedOut
     ) -> None:
@@ -142,12 +149,16 @@ class Store:
             return
         topic_id = topic_id_of(self.disk, path)
         living_id, partition_count = alive.get(meaning.topic, (None, 0))
-        if topic_id is None and not self._has_segments(path):
-            # Half-made: its making is done again by the first write, if its topic lives.
-            if living_id is None:
-                remove_tree(self.disk, path)
+        if living_id is not None and meaning.partition < partition_count and topic_id in (None, living_id):
+            # Without an id it may be half-made: the first write makes it again. What else it
+            # may be, open_log finds out.
             return
-        if topic_id is not None and topic_id == living_id and meaning.partition < partition_count:
+        if topic_id is None and not self._has_segments(path):
+            if is_half_made(self.disk, path):
+                remove_tree(self.disk, path)
+            else:
+                # Named like a log's by chance: "photos-2024".
+                found.strays.append(path)
             return
         role = Role.DELETE if topic_id in self._removed else Role.STRAY
         moved = move_away(
@@ -161,7 +172,8 @@ class Store:
             found.strays.append(moved)
 
     def _has_segments(self, path: str) -> bool:
-        return any(name.endswith(layout.LOG_SUFFIX) for name in self.disk.names(path))
+        files = map(layout.segment_of, self.disk.names(path))
+        return any(file is not None and file[1] == layout.LOG_SUFFIX for file in files)
 
 
 def _make_root(disk: Disk, path: str) -> None:
