@@ -261,3 +261,104 @@ def test_a_cancelled_answer_is_dropped_and_its_append_is_not(tmp_path: Path) -> 
         assert bench.events == ["b", "visible 0"]
 
     told(tmp_path, story)
+
+
+def _refuse_to_begin(log: PartitionLog, error: Exception) -> None:
+    def begin_write() -> None:
+        raise error
+
+    log.begin_write = begin_write  # type: ignore[method-assign]  # a file that cannot be opened
+
+
+@pytest.mark.parametrize("error", [FAILED, ZeroDivisionError()])
+def test_a_job_that_cannot_be_planned_is_the_end_and_leaves_no_ticket_open(
+    tmp_path: Path, error: Exception
+) -> None:
+    async def whole() -> None:
+        bench = Bench(tmp_path)
+        bad, good = bench.log(0), bench.log(1)
+        _refuse_to_begin(bad, error)
+        tickets = [bench.stage(bad, "a"), bench.stage(good, "b")]
+        await bench.committer.close()
+        assert [type(ticket.error) for ticket in tickets] == [DiskFailed, DiskFailed]
+        assert bench.failures == [bench.committer.failed]
+
+    run(whole())
+
+
+def test_a_job_whose_end_breaks_is_the_end_and_leaves_no_ticket_open(tmp_path: Path) -> None:
+    async def whole() -> None:
+        bench = Bench(tmp_path)
+        bad, good = bench.log(0), bench.log(1)
+        bad.end_write = lambda job: _breaks()  # type: ignore[method-assign]  # a fault nobody planned
+        tickets = [bench.stage(bad, "a"), bench.stage(good, "b")]
+        await bench.committer.close()
+        assert all(ticket.done for ticket in tickets)
+        assert isinstance(tickets[0].error, DiskFailed)
+        assert bench.failures == [bench.committer.failed]
+
+    run(whole())
+
+
+def test_a_log_that_an_answer_closes_is_let_go_once_and_the_others_are_answered(tmp_path: Path) -> None:
+    async def whole() -> None:
+        bench = Bench(tmp_path)
+        first, other = bench.log(0), bench.log(1)
+        detached: list[Ticket[None]] = []
+
+        def detach(_: Ticket[str]) -> None:
+            detached.append(bench.committer.detach(first, UnknownTopic(topic="orders")))
+            assert not detached[0].done  # its job is not over yet
+
+        tickets = [bench.stage(first, "a"), bench.stage(other, "b")]
+        tickets[0].add_callback(detach)
+        await bench.committer.close()
+        assert detached[0].done
+        assert [ticket.result() for ticket in tickets] == ["a", "b"]
+        assert bench.failures == []
+
+    run(whole())
+
+
+def test_an_answer_that_closes_another_log_does_not_keep_a_failure_from_being_told(tmp_path: Path) -> None:
+    async def whole() -> None:
+        bench = Bench(tmp_path)
+        bench.disk.syncs.fail(FAILED)
+        logs = [bench.log(n) for n in range(3)]
+        tickets = [bench.stage(log, str(n)) for n, log in enumerate(logs)]
+        tickets[0].add_callback(lambda _: _drop(bench, logs[1]))
+        await bench.committer.close()
+        assert bench.failures == [FAILED]
+        assert [ticket.error is None for ticket in tickets] == [False, False, False]
+
+    run(whole())
+
+
+def _drop(bench: Bench, log: PartitionLog) -> None:
+    bench.committer.detach(log, UnknownTopic(topic="orders"))
+
+
+def test_a_failure_is_told_to_the_owner_before_it_is_answered(tmp_path: Path) -> None:
+    async def whole() -> None:
+        bench = Bench(tmp_path)
+        bench.disk.syncs.fail(FAILED)
+        ticket = bench.stage(bench.log(), "a")
+        ticket.add_callback(lambda _: bench.events.append(f"{len(bench.failures)} failure known"))
+        await bench.committer.close()
+        assert bench.events == ["no a", "1 failure known"]
+
+    run(whole())
+
+
+def test_an_owner_that_breaks_when_told_leaves_no_ticket_open(tmp_path: Path) -> None:
+    async def whole() -> None:
+        bench = Bench(tmp_path)
+        asyncio.get_running_loop().set_exception_handler(lambda *_: bench.events.append("reported"))
+        bench.committer = Committer(threads=4, metrics=bench.metrics, on_failure=lambda _: _breaks())
+        bench.disk.syncs.fail(FAILED)
+        tickets = [bench.stage(bench.log(n), str(n)) for n in range(3)]
+        await bench.committer.close()
+        assert [ticket.error for ticket in tickets] == [FAILED, FAILED, FAILED]
+        assert bench.events == ["no 0", "no 1", "no 2", "reported"]
+
+    run(whole())

@@ -6,7 +6,8 @@ A job that is done moves its log's marks, then resolves tickets in order, then w
 Here a job is a log's own segments; a commit log for all of them fits behind the same seam.
 
 A failed write or sync is the end: it is never retried and believed. Nothing that was staged,
-before or after, is acknowledged any more, and nothing more becomes visible.
+before or after, is acknowledged any more, and nothing more becomes visible. So is whatever
+else goes wrong on the way: the owner is told first, then every ticket, and none stays open.
 """
 
 import asyncio
@@ -115,9 +116,12 @@ class Committer:
             return
         self.failed = error
         self._touched.clear()
-        for lane in self._lanes.values():
+        try:
+            self._on_failure(error)
+        except Exception as fault:  # the owner's; the tickets are to hear of it all the same
+            self._loop.call_exception_handler({"message": "on_failure failed", "exception": fault})
+        for lane in list(self._lanes.values()):  # who hears it may close a partition, and so detach a lane
             _fail_all(lane, error)
-        self._on_failure(error)
 
     async def close(self) -> None:
         """Write what is staged, then let the threads go."""
@@ -133,20 +137,28 @@ class Committer:
 
     def _flush(self) -> None:
         touched, self._touched = self._touched, {}
-        started = 0
-        for lane in touched.values():
-            if lane.in_flight:
-                continue  # touched again when its job is done
-            job = lane.log.begin_write()
-            if job is not None:
-                started += 1
-                lane.in_flight = True
-                self._in_flight += 1
-                future = self._threads.submit(job.run)
-                future.add_done_callback(partial(self._job_done, lane, job))
-        if started:
+        # One that has a job in flight is touched again when that is done.
+        started = [self._begin(lane) for lane in touched.values() if not lane.in_flight]
+        if any(started):
             self._turns.add()
         self._tell_drained()
+
+    def _begin(self, lane: _Lane) -> bool:
+        """Whether there is a job, which has been handed to a thread."""
+        if self.failed is not None:
+            return False
+        try:
+            job = lane.log.begin_write()
+            if job is None:
+                return False
+            future = self._threads.submit(job.run)
+        except Exception as error:  # a file that cannot be opened, no thread: the tickets wait for it
+            self.fail(_as_failure(error, lane.log))
+            return False
+        lane.in_flight = True
+        self._in_flight += 1
+        future.add_done_callback(partial(self._job_done, lane, job))
+        return True
 
     def _job_done(self, lane: _Lane, job: WriteJob, future: "Future[None]") -> None:
         # In the worker's thread. One wake-up of the loop serves all jobs that finish before it runs.
@@ -158,17 +170,24 @@ class Committer:
     def _collect(self) -> None:
         self._is_told = False
         while self._finished:
-            lane, job, error = self._finished.popleft()
-            self._in_flight -= 1
-            lane.in_flight = False
+            self._end(*self._finished.popleft())
+        self._tell_drained()
+
+    def _end(self, lane: _Lane, job: WriteJob, error: BaseException | None) -> None:
+        try:
             if error is not None:
-                self.fail(_as_failure(error, lane.log))
-            elif self.failed is None:
+                raise error
+            if self.failed is None:
                 self._syncs.add()
                 self._advance(lane, job)
+        except Exception as fault:  # whatever it is: the tickets of this log and of all others wait
+            self.fail(_as_failure(fault, lane.log))
+        finally:
+            # Not before the answers are given: one of them may close the log, and has to wait for this.
+            lane.in_flight = False
+            self._in_flight -= 1
             if lane.detached is not None:
                 lane.detached.resolve(None)
-        self._tell_drained()
 
     def _advance(self, lane: _Lane, job: WriteJob) -> None:
         lane.log.end_write(job)
