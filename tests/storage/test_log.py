@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from onelog.errors import OffsetOutOfRange, OutOfOrderSequence, PartitionClosed
+from onelog.errors import DiskFailed, OffsetOutOfRange, OutOfOrderSequence, PartitionClosed
 from onelog.storage.log import Appended, Found, LogSettings, Marks, PartitionLog, Repeated
 from tests.support.simulated_disk import SimulatedDisk
 from tests.support.small_logs import (
@@ -176,6 +176,42 @@ def test_a_roll_that_was_asked_for_comes_with_the_next_job(log: PartitionLog) ->
     assert len(log.segments()) == 2, "an empty segment is not rolled"
     fill(log, 1, first=2)
     assert read_all(log) == ["0", "1", "2"]
+
+
+def test_a_roll_asked_for_again_while_one_is_under_way_is_one_roll(disk: SimulatedDisk, log: PartitionLog) -> None:
+    fill(log, 2)
+    log.ask_to_roll(5)
+    job = log.begin_write()
+    assert job is not None
+    log.ask_to_roll(6)
+    job.run()
+    log.end_write(job)
+    assert log.begin_write() is None
+    assert [s.base_offset for s in log.segments()] == [0, 2]
+    log.raise_start(2)
+    log.remove_segments().run()
+    fill(log, 2, first=2)
+    assert disk.exists(f"{ROOT}/orders-0/{2:020d}.log")
+    assert read_all(log) == ["2", "3"]
+
+
+def test_a_write_that_cannot_begin_can_begin_again(
+    disk: SimulatedDisk, log: PartitionLog, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fill(log, 2)
+    log._handles.forget(log.home.path)
+    log.append([batch_of("2", timestamp_ms=1002)], leader_epoch=0, now_ms=0)
+    log.ask_to_roll(5)
+    with monkeypatch.context() as full, pytest.raises(DiskFailed):
+        full.setattr(disk, "open", _too_many_open)
+        log.begin_write()
+    write(log)
+    assert [s.base_offset for s in log.segments()] == [0, 2]
+    assert read_all(log) == ["0", "1", "2"]
+
+
+def _too_many_open(path: str, *, create: bool = False) -> None:
+    raise DiskFailed(path=path, doing="opening", found="Too many open files")
 
 
 def test_damage_closes_the_log_for_good(disk: SimulatedDisk, log: PartitionLog) -> None:

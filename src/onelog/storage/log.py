@@ -170,8 +170,7 @@ class PartitionLog:
 
     def ask_to_roll(self, now_ms: int) -> None:
         """Begin a new segment in the next job, even if nothing is there to write."""
-        if self._segments and self._segments[-1].size:
-            self._rolls_at_ms = now_ms
+        self._rolls_at_ms = now_ms
 
     def begin_write(self) -> WriteJob | None:
         """What a worker is to do so that the tail becomes durable; None when there is nothing.
@@ -179,6 +178,10 @@ class PartitionLog:
         One job at a time: the next one is planned when this one has been given to end_write.
         """
         assert self._job is None
+        if not self._segments or not self._segments[-1].size:
+            # Asked for while a job was on its way that has begun a new segment: one that is
+            # empty is not followed by another, which would have the same name.
+            self._rolls_at_ms = None
         if not self._tail and self._rolls_at_ms is None:
             return None
         plan = Plan(

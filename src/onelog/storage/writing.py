@@ -82,7 +82,10 @@ class WriteJob:
 
 
 class Plan:
-    """Puts batches into segments, one after the other, and rolls where it has to."""
+    """Puts batches into segments, one after the other, and rolls where it has to.
+
+    The active segment's file is pinned from the beginning.
+    """
 
     def __init__(
         self,
@@ -99,7 +102,11 @@ class Plan:
         self._settings = settings
         self.pieces: list[Piece] = []
         if active is not None:
-            self.pieces.append(Piece(active, position=active.size, offset_end=active.offset_end))
+            # Before anything is noted: where a file cannot be opened, nothing was planned.
+            handle = handles.pin(active.path)
+            self.pieces.append(
+                Piece(active, position=active.size, offset_end=active.offset_end, handle=handle)
+            )
 
     def add(self, batch: Batch, *, now_ms: int) -> None:
         """The next batch of the log, appended at now_ms."""
@@ -124,6 +131,7 @@ class Plan:
         """Seal what there is and begin a segment at this offset."""
         if self.pieces:
             last = self.pieces[-1]
+            assert base_offset > last.segment.base_offset
             last.segment.index.seal()
             snapshot_path = layout.join(
                 self._home.path, layout.segment_file(base_offset, layout.SNAPSHOT_SUFFIX)
@@ -134,10 +142,7 @@ class Plan:
         self.pieces.append(Piece(segment, position=0, offset_end=base_offset, is_new=True))
 
     def job(self, *, batch_count: int, makes_home: bool) -> WriteJob:
-        """What a worker is to do, its files pinned."""
-        for piece in self.pieces:
-            if not piece.is_new:
-                piece.handle = self._handles.pin(piece.segment.path)
+        """What a worker is to do. end_write unpins the files."""
         return WriteJob(self._home, self.pieces, batch_count=batch_count, makes_home=makes_home)
 
     def _is_full_for(self, batch: Batch, now_ms: int) -> bool:
