@@ -36,7 +36,9 @@ def test_looking_begins_at_a_batch_no_later_than_the_right_one(batches: Batches)
     starts = {position for _, position in places}
     for offset in range(places[-1][0] + 1):
         right = places[bisect_left(places, (offset, -1))][1]
-        found = index.position_before(offset)
+        found, last = index.entry_before(offset)
+        assert last < offset
+        assert last == -1 or (last, found) in places
         assert found in starts
         assert found <= right
         assert right - found <= 300 + 200 + 200
@@ -48,7 +50,8 @@ def test_looking_for_a_time_begins_no_later_than_the_first_such_batch(batches: B
     index, places, _ = _built(batches)
     right = next((p for (_, p), b in zip(places, batches, strict=True) if b[2] >= time_ms), None)
     if right is not None:
-        assert index.position_before_time(time_ms) <= right
+        _, last = index.entry_before_time(time_ms)
+        assert index.entry_before(last + 1)[0] <= right
 
 
 @settings(max_examples=100, deadline=None)

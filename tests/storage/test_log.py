@@ -178,7 +178,9 @@ def test_a_roll_that_was_asked_for_comes_with_the_next_job(log: PartitionLog) ->
     assert read_all(log) == ["0", "1", "2"]
 
 
-def test_a_roll_asked_for_again_while_one_is_under_way_is_one_roll(disk: SimulatedDisk, log: PartitionLog) -> None:
+def test_a_roll_asked_for_again_while_one_is_under_way_is_one_roll(
+    disk: SimulatedDisk, log: PartitionLog
+) -> None:
     fill(log, 2)
     log.ask_to_roll(5)
     job = log.begin_write()
@@ -202,9 +204,10 @@ def test_a_write_that_cannot_begin_can_begin_again(
     log._handles.forget(log.home.path)
     log.append([batch_of("2", timestamp_ms=1002)], leader_epoch=0, now_ms=0)
     log.ask_to_roll(5)
-    with monkeypatch.context() as full, pytest.raises(DiskFailed):
+    with monkeypatch.context() as full:
         full.setattr(disk, "open", _too_many_open)
-        log.begin_write()
+        with pytest.raises(DiskFailed):
+            log.begin_write()
     write(log)
     assert [s.base_offset for s in log.segments()] == [0, 2]
     assert read_all(log) == ["0", "1", "2"]

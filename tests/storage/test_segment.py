@@ -3,12 +3,15 @@
 from random import Random
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from onelog.storage import layout
 from onelog.storage.handles import Handles
+from onelog.storage.log import LogSettings
 from onelog.storage.segment import LogRefused, Segment
 from tests.support.simulated_disk import SimulatedDisk
-from tests.support.small_logs import ROOT, SMALL, batch_of, fill, open_log, open_store, values_of
+from tests.support.small_logs import ROOT, SMALL, batch_of, fill, open_log, open_store, values_of, write
 
 COUNT = 60
 
@@ -96,6 +99,58 @@ def test_an_index_whose_positions_lead_nowhere_is_made_again(disk: SimulatedDisk
     segment = _sealed(disk)
     for offset in range(COUNT):
         assert _read(segment, offset, bytes_max=1) == [str(offset)]
+
+
+# Times that stand still, fall and rise again, so that there are several entries of each kind.
+UNEVEN = [1000 + number // 7 * 5 - (3 if number % 5 == 2 else 0) for number in range(COUNT)]
+
+
+def _uneven_disk() -> SimulatedDisk:
+    disk = SimulatedDisk(Random(0))
+    log = open_log(open_store(disk), settings=LogSettings(segment_bytes=1 << 20, index_interval_bytes=200))
+    for number, timestamp_ms in enumerate(UNEVEN):
+        log.append([batch_of(str(number), timestamp_ms=timestamp_ms)], leader_epoch=0, now_ms=0)
+    write(log)
+    log.ask_to_roll(0)
+    write(log)
+    return disk
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.data())
+def test_a_flipped_bit_in_an_index_changes_no_answer(data: st.DataObject) -> None:
+    disk = _uneven_disk()
+    suffix = data.draw(st.sampled_from([layout.INDEX_SUFFIX, layout.TIME_INDEX_SUFFIX]))
+    file = disk.open(f"{ROOT}/orders-0/{layout.segment_file(0, suffix)}")
+    at = data.draw(st.integers(0, file.size() - 1))
+    flipped = file.pread(at, 1)[0] ^ 1 << data.draw(st.integers(0, 7))
+    file.write_at(at, [bytes([flipped])])
+    segment = _sealed(disk)
+    assert segment.max_timestamp_ms == max(UNEVEN)
+    for offset in range(COUNT):
+        assert _read(segment, offset, bytes_max=1) == [str(offset)]
+    for timestamp_ms in range(min(UNEVEN) - 1, max(UNEVEN) + 2):
+        segment = _sealed(disk)
+        first = next((o for o, ms in enumerate(UNEVEN) if ms >= timestamp_ms), None)
+        found = [b for b in segment.from_time(timestamp_ms) if b.max_timestamp_ms >= timestamp_ms]
+        assert (found[0].base_offset if found else None) == first
+
+
+def test_a_time_entry_that_leads_to_another_batch_of_its_time_hides_nothing() -> None:
+    # Times 5, 6, 5, then 9: the entry of 5 says "first at 0"; at 2 it would hide the 6.
+    disk = SimulatedDisk(Random(0))
+    log = open_log(open_store(disk), settings=LogSettings(segment_bytes=1 << 20, index_interval_bytes=200))
+    for timestamp_ms in (5, 5, 5, 5, 6, 5, 9, 9):
+        log.append([batch_of("x", timestamp_ms=timestamp_ms)], leader_epoch=0, now_ms=0)
+    write(log)
+    log.ask_to_roll(0)
+    write(log)
+    file = disk.open(f"{ROOT}/orders-0/{layout.segment_file(0, '.timeindex')}")
+    assert file.pread(0, 100) == bytes.fromhex("0000000000000005 00000000 0000000000000009 00000006")
+    file.write_at(8, [bytes.fromhex("00000005")])
+    size = disk.open(f"{ROOT}/orders-0/{layout.segment_file(0)}").size()
+    segment = Segment.standing(Handles(disk), f"{ROOT}/orders-0", 0, offset_end=8, size=size, index=None)
+    assert 4 in [batch.base_offset for batch in segment.from_time(6)]
 
 
 def test_an_index_of_an_earlier_day_is_made_again(disk: SimulatedDisk) -> None:

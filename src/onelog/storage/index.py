@@ -1,7 +1,7 @@
 """Sparse indexes of one segment: offset -> position and time -> offset. Never evidence.
 
-Both are made of the batches and can be dropped and made again at any moment; what is found
-through them is checked against the batch that stands there. On disk they are Kafka's:
+Both are made of the batches and can be dropped and made again at any moment; an entry that was
+read from a file is checked against the batch that it speaks of. On disk they are Kafka's:
 
     .index       i32 last offset of a batch - base    i32 its position           8 bytes each
     .timeindex   i64 greatest timestamp so far        i32 last offset - base    12 bytes each
@@ -65,19 +65,24 @@ class Index:
         """(position, last offset - base) of the last offset entry; (0, -1) without one."""
         return (self._positions[-1], self._offsets[-1]) if self._offsets else (0, -1)
 
+    @property
+    def newest(self) -> tuple[int, int]:
+        """(time, last offset - base) of the first batch with the greatest time."""
+        return self.max_timestamp_ms, self._last_of_max
+
     def seal(self) -> None:
         """No batch follows: the segment's greatest timestamp becomes the last entry."""
         self._note_time()
 
-    def position_before(self, relative: int) -> int:
-        """Where to begin looking for an offset: no later than its batch."""
-        found = bisect_left(self._offsets, relative)
-        return self._positions[found - 1] if found else 0
+    def entry_before(self, relative: int) -> tuple[int, int]:
+        """(position, last offset - base) of a batch below this offset, to begin looking at."""
+        found = bisect_left(self._offsets, relative) - 1
+        return (self._positions[found], self._offsets[found]) if found >= 0 else (0, -1)
 
-    def position_before_time(self, timestamp_ms: int) -> int:
-        """Where to begin looking for a record of this time or later: no later than the first such batch."""
-        found = bisect_left(self._times, timestamp_ms)
-        return self.position_before(self._time_offsets[found - 1] + 1) if found else 0
+    def entry_before_time(self, timestamp_ms: int) -> tuple[int, int]:
+        """(time, last offset - base) of a batch up to which all is older than this; (-1, -1) without."""
+        found = bisect_left(self._times, timestamp_ms) - 1
+        return (self._times[found], self._time_offsets[found]) if found >= 0 else (-1, -1)
 
     def offset_bytes(self) -> bytes:
         """The content of the .index file."""

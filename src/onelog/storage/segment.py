@@ -5,7 +5,7 @@ A segment knows no neighbours and never decides when to roll; writing.py does, a
 after the bytes are synced, so that readers never see a byte that could be taken back.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from onelog.records.batch import Batch
@@ -14,7 +14,7 @@ from onelog.storage import index as indexes
 from onelog.storage import layout
 from onelog.storage.handles import Handles
 from onelog.storage.index import Index
-from onelog.storage.walk import batch_bytes, sane_batch, walk
+from onelog.storage.walk import CHUNK_BYTES, batch_bytes, sane_batch, walk
 
 # How many places where a reader stopped are remembered, for when it comes again.
 _HINTS_MAX = 8
@@ -95,7 +95,7 @@ class Segment:
         """The newest record's time; -1 when none has a time."""
         if self._index is None and not self._is_time_known:
             # Its index is needed for this number only, so it is not kept.
-            assert self.index.max_timestamp_ms == self._max_timestamp_ms
+            self._max_timestamp_ms = self.index.max_timestamp_ms
             self.drop_index()
         return self._max_timestamp_ms
 
@@ -104,9 +104,11 @@ class Segment:
         """The indexes, read from their files or made again when those are not there or not right."""
         if self._index is None:
             loaded = self._loaded_index()
-            self._is_index_read = loaded is not None
-            self._index = self._built_index() if loaded is None else loaded
-            self._max_timestamp_ms = self._index.max_timestamp_ms
+            if loaded is None:
+                return self._made_again()
+            self._is_index_read = True
+            self._index = loaded
+            self._max_timestamp_ms = loaded.max_timestamp_ms
             self._is_time_known = True
         return self._index
 
@@ -140,7 +142,7 @@ class Segment:
         position = self._hints.get(offset)
         count = bytes_max
         if position is None:
-            position = self._sought(lambda index: index.position_before(offset - self.base_offset))
+            position = self._position_before(offset)
             count += INTERVAL_BYTES
         while position < self.size:
             data = self._pread(position, count)
@@ -153,10 +155,10 @@ class Segment:
                 raise self.damaged(position)
         return []
 
-    def batches(self, position: int = 0) -> Iterator[tuple[int, Batch]]:
+    def batches(self, position: int = 0, *, chunk_bytes: int = CHUNK_BYTES) -> Iterator[tuple[int, Batch]]:
         """(position, batch) from a position where one begins; damage raises LogRefused."""
         with self.handles.use(self.path) as file:
-            for at, batch in walk(file, position=position, end=self.size):
+            for at, batch in walk(file, position=position, end=self.size, chunk_bytes=chunk_bytes):
                 yield at, batch
                 position = at + batch.size
         if position != self.size:
@@ -164,7 +166,10 @@ class Segment:
 
     def from_time(self, timestamp_ms: int) -> Iterator[Batch]:
         """The batches from at most a little before the first one with so late a record on."""
-        position = self._sought(lambda index: index.position_before_time(timestamp_ms))
+        entry = self.index.entry_before_time(timestamp_ms)
+        if self._is_index_read and entry[1] >= 0 and not self._is_true(self.index, entry):
+            entry = self._made_again().entry_before_time(timestamp_ms)
+        position = self._position_before(self.base_offset + entry[1] + 1)
         return (batch for _, batch in self.batches(position))
 
     def damaged(self, position: int) -> LogRefused:
@@ -211,22 +216,42 @@ class Segment:
             del self._hints[next(iter(self._hints))]
         self._hints[offset] = position
 
-    def _sought(self, find: Callable[[Index], int]) -> int:
-        """A position found through the index, which is made again when no batch stands there."""
-        position = find(self.index)
-        if self._is_index_read and position and not self._begins_batch(position):
-            self._index = self._built_index()
-            position = find(self._index)
-        return position
+    def _position_before(self, offset: int) -> int:
+        """Where to begin looking for an offset: no later than its batch."""
+        entry = self.index.entry_before(offset - self.base_offset)
+        if self._is_index_read and entry[1] >= 0 and not self._stands(*entry):
+            entry = self._made_again().entry_before(offset - self.base_offset)
+        return entry[0]
 
-    def _begins_batch(self, position: int) -> bool:
+    def _stands(self, position: int, relative: int) -> bool:
+        """Whether the batch whose last offset is this one begins here."""
         if self.size - position < HEADER_BYTES:
             return False
         size = batch_bytes(self._pread(position, HEADER_BYTES), 0)
         if not HEADER_BYTES <= size <= self.size - position:
             return False
         batch = sane_batch(self._pread(position, size))
-        return batch is not None and self.base_offset <= batch.base_offset < self.offset_end
+        return batch is not None and batch.last_offset - self.base_offset == relative
+
+    def _is_true(self, index: Index, entry: tuple[int, int]) -> bool:
+        """Whether the batch that a time entry speaks of is there, and that new.
+
+        That all before it is older, as the entry also says, follows from the entries' order:
+        where the time rises, one is due no later than with the next offset entry, and looking
+        begins at the offset entry before this one.
+        """
+        timestamp_ms, relative = entry
+        position, begins = index.entry_before(relative + 1)
+        try:
+            for at, batch in self.batches(position, chunk_bytes=2 * INTERVAL_BYTES):
+                last = batch.last_offset - self.base_offset
+                if at == position and begins not in (-1, last):
+                    return False
+                if last >= relative:
+                    return last == relative and batch.max_timestamp_ms == timestamp_ms
+        except LogRefused:
+            pass
+        return False
 
     def _pread(self, position: int, count: int) -> memoryview:
         count = min(count, self.size - position)
@@ -260,9 +285,9 @@ class Segment:
                     return False
         except LogRefused:
             return False
-        return True
+        return self._is_true(index, index.newest)
 
-    def _built_index(self) -> Index:
+    def _made_again(self) -> Index:
         index = Index()
         for position, batch in self.batches():
             index.note(
@@ -273,6 +298,10 @@ class Segment:
                 interval_bytes=INTERVAL_BYTES,
             )
         index.seal()
+        self._index = index
+        self._is_index_read = False
+        self._max_timestamp_ms = index.max_timestamp_ms
+        self._is_time_known = True
         return index
 
 
