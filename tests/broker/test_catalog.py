@@ -1,5 +1,6 @@
 """A turn's changes in one transaction, in order; barriers; a failure like that of a sync."""
 
+import asyncio
 from collections.abc import Callable, Coroutine
 from functools import partial
 from pathlib import Path
@@ -162,3 +163,45 @@ def test_closing_writes_what_is_pending(tmp_path: Path) -> None:
         bench.file.close()
 
     run(whole())
+
+
+def test_a_failure_is_told_to_the_owner_before_it_is_answered(tmp_path: Path) -> None:
+    async def story(bench: Bench) -> None:
+        bench.gate.fail(FAILED)
+        known: list[int] = []
+        ticket = bench.catalog.write([_put("a")])
+        ticket.add_callback(lambda _: known.append(len(bench.failures)))
+        with pytest.raises(DiskFailed):
+            await ticket
+        assert known == [1]
+
+    told(tmp_path, story)
+
+
+def test_an_owner_that_breaks_when_told_leaves_no_ticket_open(tmp_path: Path) -> None:
+    async def story(bench: Bench) -> None:
+        reported: list[BaseException] = []
+        loop = asyncio.get_running_loop()
+        loop.set_exception_handler(lambda _, context: reported.append(context["exception"]))
+        bench.catalog = Catalog(bench.file, metrics=bench.metrics, on_failure=_breaks)
+        bench.gate.fail(FAILED)
+        tickets = [bench.catalog.write([_put(key)]) for key in "ab"]
+        await bench.catalog.close()
+        assert [ticket.error for ticket in tickets] == [FAILED, FAILED]
+        assert [type(error) for error in reported] == [ZeroDivisionError]
+
+    told(tmp_path, story)
+
+
+def _breaks(_: OnelogError) -> None:
+    raise ZeroDivisionError
+
+
+def test_a_change_after_the_end_is_refused_and_does_not_wait(tmp_path: Path) -> None:
+    async def story(bench: Bench) -> None:
+        await bench.catalog.close()
+        with pytest.raises(DiskFailed):
+            await bench.catalog.write([_put("a")])
+        assert bench.catalog.barrier().done
+
+    told(tmp_path, story)

@@ -1,5 +1,7 @@
 """A waiter counts, and looks only when it may be worth it."""
 
+import pytest
+
 from onelog.broker.waiting import FetchWaiter, Waiter
 from tests.support.virtual_clock import run, turns, virtual_clock
 
@@ -97,5 +99,24 @@ def test_cancelled_it_leaves_and_looks_no_more() -> None:
         await clock.advance(5000)
         assert not place.waiters
         assert looks.count == 0
+
+    run(story())
+
+
+@pytest.mark.parametrize("comes_late", [False, True])
+def test_a_look_that_breaks_is_the_answer(comes_late: bool) -> None:
+    def look(_: bool) -> str:
+        raise ZeroDivisionError
+
+    async def story() -> None:
+        place = Place()
+        waiter = FetchWaiter([place], look, missing=10, wait_ms=1000)
+        if comes_late:
+            await virtual_clock().advance(1000)
+        else:
+            waiter.wake()
+        await turns()
+        assert isinstance(waiter.ticket.error, ZeroDivisionError)
+        assert not place.waiters
 
     run(story())

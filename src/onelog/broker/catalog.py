@@ -74,15 +74,18 @@ class Catalog:
         return ticket
 
     def fail(self, error: OnelogError) -> None:
-        """The end, as with a failed sync: no change is acknowledged any more."""
+        """The end, as with a failed sync: the owner is told, then every ticket."""
         if self.failed is not None:
             return
         self.failed = error
         pending = [*(self._in_flight or ()), *self._waiting]
         self._waiting, self._statements = [], []
+        try:
+            self._on_failure(error)
+        except Exception as fault:  # the owner's; the tickets are to hear of it all the same
+            self._loop.call_exception_handler({"message": "on_failure failed", "exception": fault})
         for ticket in pending:
             ticket.fail(error)
-        self._on_failure(error)
 
     async def close(self) -> None:
         """Write what is pending, then let the thread go. The file is its store's to close."""
@@ -102,11 +105,18 @@ class Catalog:
             return
         statements, self._statements = self._statements, []
         self._in_flight, self._waiting = self._waiting, []
-        future = self._thread.submit(self._file.write, statements)
-        future.add_done_callback(lambda f: self._loop.call_soon_threadsafe(self._transaction_done, f))
+        try:
+            future = self._thread.submit(self._file.write, statements)
+        except RuntimeError as error:  # no thread to be had, or closed already
+            self._transaction_done(error)
+        else:
+            future.add_done_callback(self._tell)
 
-    def _transaction_done(self, future: "Future[None]") -> None:
-        error = future.exception()
+    def _tell(self, future: "Future[None]") -> None:
+        # In the catalog's thread.
+        self._loop.call_soon_threadsafe(self._transaction_done, future.exception())
+
+    def _transaction_done(self, error: BaseException | None) -> None:
         if error is not None:
             self.fail(_as_failure(error))
         done, self._in_flight = self._in_flight or [], None

@@ -90,18 +90,23 @@ class FetchWaiter(Generic[T]):
         self._is_woken = False
         if self.ticket.done or self.ticket.cancelled:
             return
-        answer = self._look(False)
-        if isinstance(answer, int):
-            self._missing = answer
-        else:
-            self._finish(answer)
+        self._finish(is_last=False)
 
     def _expire(self) -> None:
-        answer = self._look(True)
-        assert not isinstance(answer, int)
-        self._finish(answer)
+        self._finish(is_last=True)
 
-    def _finish(self, answer: T) -> None:
+    def _finish(self, *, is_last: bool) -> None:
+        """Unless bytes are still missing."""
+        try:
+            answer = self._look(is_last)
+            assert not (is_last and isinstance(answer, int))
+        except Exception as error:  # a bug of ours: who waits hears it, rather than nothing for ever
+            self._leave()
+            self.ticket.fail(error)
+            return
+        if isinstance(answer, int):
+            self._missing = answer
+            return
         self._leave()
         self.ticket.resolve(answer)
 
