@@ -14,7 +14,8 @@ from functools import partial
 
 from onelog.clock import Clock
 from onelog.metrics import Metrics
-from onelog.protocols.contract import Address, Endpoint
+from onelog.model import Address
+from onelog.protocols.contract import Endpoint
 from onelog.server.door import LOG, Door, House, OpenHandler
 from onelog.server.limits import ServerLimits
 from onelog.server.pump import Pump
@@ -226,14 +227,9 @@ def _address(spec: ListenerSpec, sockets: Sequence[socket.socket]) -> Address:
 
 def announce(name: str, sockets: Sequence[socket.socket]) -> None:
     """Say where a listener is; as a warning where other machines can reach it, since nothing guards it."""
-    places = ", ".join(
-        f"[{host}]:{port}" if ":" in host else f"{host}:{port}" for host, port in _names(sockets)
-    )
-    if all(host.startswith("127.") or host == "::1" for host, _ in _names(sockets)):
+    at = [Address(*sock.getsockname()[:2]) for sock in sockets]
+    places = ", ".join(map(str, at))
+    if all(address.host.startswith("127.") or address.host == "::1" for address in at):
         LOG.info("%s listens on %s", name, places)
     else:
         LOG.warning("%s listens on %s: open to other machines, without any security", name, places)
-
-
-def _names(sockets: Sequence[socket.socket]) -> list[tuple[str, int]]:
-    return [sock.getsockname()[:2] for sock in sockets]
