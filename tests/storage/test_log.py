@@ -226,11 +226,31 @@ def test_damage_closes_the_log_for_good(disk: SimulatedDisk, log: PartitionLog) 
         log.read(19, bytes_max=100, offset_max=20)
 
 
+def test_a_segment_whose_time_cannot_be_found_out_closes_the_log_and_may_still_go(
+    disk: SimulatedDisk,
+) -> None:
+    store = open_store(disk)
+    fill(open_log(store), 20)
+    log = open_log(store)
+    disk.unlink(f"{ROOT}/orders-0/{0:020d}.index")
+    disk.open(f"{ROOT}/orders-0/{0:020d}.log").write_at(16, [b"\x09"])
+    log.raise_start(20)
+    for _ in range(2):
+        with pytest.raises(PartitionClosed, match="at byte 0: no whole batch"):
+            log.segments()
+    with pytest.raises(PartitionClosed):
+        log.find_time(0, offset_max=20)
+    assert 0 in log.removable()
+
+
 def test_few_indexes_are_kept_however_many_segments_are_read(log: PartitionLog) -> None:
     fill(log, 60)
     read_all(log)
     assert sum(s._index is not None for s in log._segments[:-1]) <= 4
     assert read_all(log, bytes_max=1) == [str(n) for n in range(60)]
+    for number in range(60):
+        assert log.find_time(1000 + number, offset_max=60) == Found(number, 1000 + number)
+    assert sum(s._index is not None for s in log._segments[:-1]) <= 4
 
 
 def test_a_log_knows_whose_it_is(log: PartitionLog) -> None:

@@ -11,7 +11,9 @@ see what, and when to write, is decided above; so is what the settings are.
 
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
+from itertools import chain
 from typing import NamedTuple
 from uuid import UUID
 
@@ -141,7 +143,8 @@ class PartitionLog:
 
     def segments(self) -> list[SegmentInfo]:
         """What is there, oldest first; none before the first write."""
-        return [s.info for s in self._segments]
+        with self._closing_when_refused():
+            return [s.info for s in self._segments]
 
     def append(self, batches: Sequence[Batch], *, leader_epoch: int, now_ms: int) -> Appended | Repeated:
         """These batches come next, in this order. Numbered ones that are there already do not."""
@@ -218,10 +221,10 @@ class PartitionLog:
 
         No more than bytes_max in all, but for the first one, so that readers get on.
         """
-        self._check_readable(offset)
         found: list[Batch] = []
-        try:
-            left = bytes_max
+        left = bytes_max
+        with self._closing_when_refused():
+            self._check_in_range(offset)
             if offset < self.marks.settled:
                 for segment in self._segments_from(offset):
                     part = segment.read(offset, bytes_max=left, offset_max=offset_max, at_least_one=not found)
@@ -231,41 +234,28 @@ class PartitionLog:
                         return found
                     offset = segment.offset_end
                     left = bytes_max - sum(b.size for b in found)
-        except LogRefused as refusal:
-            raise self._closed(str(refusal)) from refusal
         return found + self._read_tail(offset, bytes_max=left, offset_max=offset_max, at_least_one=not found)
 
     def find_time(self, timestamp_ms: int, *, offset_max: int) -> Found | None:
         """The first record below offset_max that is this old or newer."""
         start = self.marks.start
-        try:
-            for segment in self._segments_from(start):
-                if segment.max_timestamp_ms < timestamp_ms:
-                    continue
-                batches = segment.from_time(timestamp_ms)
-                if found := lookup.first_at_or_after(
-                    batches, timestamp_ms, start=start, offset_max=offset_max
-                ):
-                    return found
-        except LogRefused as refusal:
-            raise self._closed(str(refusal)) from refusal
-        return lookup.first_at_or_after(self._tail, timestamp_ms, start=start, offset_max=offset_max)
+        with self._closing_when_refused():
+            batches = chain(self._batches_from_time(timestamp_ms), self._tail)
+            return lookup.first_at_or_after(batches, timestamp_ms, start=start, offset_max=offset_max)
 
     def find_max_timestamp(self, *, offset_max: int) -> Found | None:
         """The newest record below offset_max by its own time; the first of them."""
-        try:
+        with self._closing_when_refused():
             return lookup.newest(self._promising(), start=self.marks.start, offset_max=offset_max)
-        except LogRefused as refusal:
-            raise self._closed(str(refusal)) from refusal
 
     def raise_start(self, offset: int) -> None:
         """Nothing below this offset is read any more. The catalog knows that already."""
         assert offset >= self.marks.start
         self.marks = self.marks._replace(start=offset).check()
 
-    def removable(self) -> list[SegmentInfo]:
-        """Sealed segments of which nothing is read any more."""
-        return [s.info for s in self._leaving()]
+    def removable(self) -> list[int]:
+        """Sealed segments of which nothing is read any more, by their first offsets."""
+        return [s.base_offset for s in self._leaving()]
 
     def remove_segments(self) -> RemovalJob:
         """Let go of what is removable; the job unlinks the files, in a worker's thread."""
@@ -324,6 +314,14 @@ class PartitionLog:
             bytes_max -= batch.size
         return found
 
+    def _batches_from_time(self, timestamp_ms: int) -> Iterator[Batch]:
+        """The segments' batches among which the first record of this time or later is."""
+        for segment in self._segments_from(self.marks.start):
+            if segment.max_timestamp_ms >= timestamp_ms:
+                batches = segment.from_time(timestamp_ms)
+                self._keep_warm(segment)
+                yield from batches
+
     def _promising(self) -> Iterator[Batch]:
         """The batches among which the newest record is: of the segments, those that may hold it."""
         start = self.marks.start
@@ -335,9 +333,7 @@ class PartitionLog:
             yield from (batch for _, batch in segment.batches())
         yield from self._tail
 
-    def _check_readable(self, offset: int) -> None:
-        if self._refusal is not None:
-            raise self._closed(self._refusal)
+    def _check_in_range(self, offset: int) -> None:
         if not self.marks.start <= offset <= self.marks.appended:
             raise OffsetOutOfRange(
                 topic=self.home.topic,
@@ -346,6 +342,16 @@ class PartitionLog:
                 start=self.marks.start,
                 end=self.marks.durable,
             )
+
+    @contextmanager
+    def _closing_when_refused(self) -> Iterator[None]:
+        """Nothing is read around damage: whoever meets it closes the log for everybody."""
+        if self._refusal is not None:
+            raise self._closed(self._refusal)
+        try:
+            yield
+        except LogRefused as refusal:
+            raise self._closed(str(refusal)) from refusal
 
     def _closed(self, reason: str) -> PartitionClosed:
         self._refusal = reason
