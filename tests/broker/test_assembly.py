@@ -1,5 +1,6 @@
 """Started together, stopped together, and failed together."""
 
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
@@ -10,6 +11,7 @@ from onelog.broker.broker import Broker, BrokerSettings, Commit, NewTopic
 from onelog.broker.catalog import MIGRATIONS
 from onelog.errors import DiskFailed, OnelogError
 from onelog.metrics import Metrics
+from onelog.storage.log import PartitionLog
 from onelog.storage.store import Store
 from tests.support.brokers import ORDERS, batch, open_desk, values
 from tests.support.gates import Gate, GatedCatalog, GatedDisk
@@ -143,3 +145,69 @@ def test_a_start_that_fails_leaves_the_store_to_its_owner(tmp_path: Path) -> Non
             await desk.topic()
 
     run(story())
+
+
+def test_a_stop_waits_for_a_start_that_is_being_raised(tmp_path: Path) -> None:
+    async def story() -> None:
+        async with open_desk(tmp_path) as desk:
+            await desk.topic(settings={"segment.bytes": str(1 << 20), "retention.bytes": "1"})
+            for _ in range(3):
+                await desk.append(batch(b"x" * 600_000))
+            desk.transactions.shut()
+            raising = desk.broker._parts.retention.check()
+            await turns()
+        assert raising.done
+        assert raising.error is None
+        assert [p.name for p in (tmp_path / "orders-0").glob("*.log")] == [f"{2:020d}.log"]
+
+    run(story())
+
+
+def test_a_stop_lets_everything_go_when_a_log_cannot_be_closed(tmp_path: Path) -> None:
+    closed: list[int] = []
+
+    async def stop() -> None:
+        async with open_desk(tmp_path) as desk:
+            await desk.topic(partition_count=3)
+            for index in range(3):
+                await desk.append(batch("a"), partition=index)
+            for index, (_, partition) in enumerate(desk.broker._parts.served.partitions()):
+                _close_with(partition.log, partial(_refuse if index == 1 else closed.append, index))
+
+    async def story() -> None:
+        with pytest.raises(DiskFailed):
+            await stop()
+        assert sorted(closed) == [0, 2]
+        assert not (tmp_path / ".kafka_cleanshutdown").exists()
+        async with open_desk(tmp_path) as desk:
+            assert values(desk.read(partition=1)) == ["a"]
+
+    run(story())
+
+
+def _close_with(log: PartitionLog, close: Callable[[], None]) -> None:
+    log.close = lambda **_: close()  # type: ignore[method-assign]  # a disk that fails at the last moment
+
+
+def _refuse(_: int) -> None:
+    raise FAILED
+
+
+def test_whoever_opened_the_broker_may_break_when_it_is_told_of_a_failure(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    async def story() -> None:
+        async with open_desk(tmp_path) as desk:
+            await desk.topic()
+            desk.broker._parts._failure.on_failure = _breaks
+            desk.syncs.fail(FAILED)
+            with pytest.raises(DiskFailed):
+                await desk.append(batch("a"))
+            assert desk.broker.barrier().error is FAILED
+
+    run(story())
+    assert "on_failure failed" in caplog.text
+
+
+def _breaks(_: OnelogError) -> None:
+    raise ZeroDivisionError

@@ -7,7 +7,7 @@ more is acknowledged by anybody, and whoever opened the broker is told, once.
 import base64
 import logging
 from collections.abc import Callable
-from contextlib import AsyncExitStack
+from contextlib import AsyncExitStack, ExitStack
 from dataclasses import dataclass, field
 from typing import Self
 from uuid import uuid4
@@ -47,9 +47,11 @@ class _Failure:
     def __call__(self, error: OnelogError) -> None:
         if self.error is None:
             self.error = error
-            for fail in self.failing:
-                fail(error)
-            self.on_failure(error)
+            try:
+                self.on_failure(error)
+            finally:
+                for fail in self.failing:
+                    fail(error)
 
 
 class Parts:
@@ -124,8 +126,11 @@ class Parts:
 
     async def close(self) -> None:
         """What was staged is written and answered; then all is let go, cleanly if nothing failed."""
-        is_clean = await self._stop()
-        self._store.close(clean=is_clean)
+        is_clean = False
+        try:
+            is_clean = await self._stop()
+        finally:
+            self._store.close(clean=is_clean)
 
     async def _start(self) -> None:
         self.cluster_id = await self._cluster_id()
@@ -135,16 +140,22 @@ class Parts:
         self.retention.start()
 
     async def _stop(self) -> bool:
-        self.retention.close()
-        await self.topics.close()
-        await self.committer.close()
-        self.files.close()
-        is_clean = self._failure.error is None
-        for _, partition in self.served.partitions():
-            is_clean = is_clean and partition.is_open
-            partition.shut()
-        await self.catalog.close()
-        return is_clean
+        """Whether everything that was begun came to a good end. What fails keeps nothing else open."""
+        async with AsyncExitStack() as stops:
+            # Begins with the last. Whoever asks somebody for work stops before him: a start that
+            # is durable lets files go, so the catalog has its say before the files' thread.
+            stops.callback(self._shut_logs)
+            stops.push_async_callback(self.files.close)
+            stops.push_async_callback(self.catalog.close)
+            stops.push_async_callback(self.committer.close)
+            stops.push_async_callback(self.topics.close)
+            stops.callback(self.retention.close)
+        return self._failure.error is None and all(p.is_open for _, p in self.served.partitions())
+
+    def _shut_logs(self) -> None:
+        with ExitStack() as shuts:
+            for _, partition in self.served.partitions():
+                shuts.callback(partition.shut)
 
     async def _cluster_id(self) -> str:
         found = self.catalog.rows("SELECT value FROM meta WHERE key = 'cluster_id'")

@@ -38,6 +38,7 @@ class TopicFiles:
         self._on_failure = on_failure
         self._segments_removed = metrics.series(m.SEGMENTS_REMOVED)
         self._bytes_cut = metrics.series(m.BYTES_CUT)
+        self._running: set[asyncio.Future[int]] = set()
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="onelog-files")
 
     def load(self, topic: Topic, rows: Mapping[tuple[TopicId, int], PartitionRow]) -> list[Partition]:
@@ -97,7 +98,10 @@ class TopicFiles:
             self._run(partition.log.remove_segments().run).add_done_callback(self._removed)
 
     def _run(self, work: Callable[[], int]) -> "asyncio.Future[int]":
-        return asyncio.get_running_loop().run_in_executor(self._thread, work)
+        running = asyncio.get_running_loop().run_in_executor(self._thread, work)
+        self._running.add(running)
+        running.add_done_callback(self._running.discard)
+        return running
 
     def _removed(self, done: "asyncio.Future[int]") -> None:
         error = done.exception()
@@ -108,8 +112,10 @@ class TopicFiles:
         else:
             raise error
 
-    def close(self) -> None:
-        """Let the thread go; whoever asked it for something has had the answer."""
+    async def close(self) -> None:
+        """Let the thread go when it has done what it was asked for."""
+        while self._running:
+            await asyncio.wait(self._running)
         self._thread.shutdown(wait=True)
 
     def _open(self, topic: Topic, index: int, row: PartitionRow, policy: TopicPolicy) -> Partition:
