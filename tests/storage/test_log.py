@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from onelog.errors import DiskFailed, OffsetOutOfRange, OutOfOrderSequence, PartitionClosed
 from onelog.storage.log import Appended, Found, LogSettings, Marks, PartitionLog, Repeated
-from tests.support.simulated_disk import SimulatedDisk
+from tests.support.simulated_disk import Node, SimulatedDisk, SimulatedFile
 from tests.support.small_logs import (
     ROOT,
     batch_of,
@@ -266,6 +266,61 @@ def test_a_log_closed_with_records_pending_leaves_no_index_behind(disk: Simulate
     log.append([batch_of("lost")], leader_epoch=0, now_ms=0)
     log.close()
     assert not disk.exists(f"{ROOT}/orders-0/{0:020d}.index")
+
+
+@pytest.mark.parametrize("how", ["full_at", "fail_sync_at"])
+def test_a_close_that_cannot_leave_its_index_leaves_none_and_is_a_close(
+    disk: SimulatedDisk, how: str
+) -> None:
+    log = open_log(open_store(disk), settings=LogSettings())
+    fill(log, 2)
+    setattr(disk, how, disk.calls)
+    log.close()
+    assert disk.names(f"{ROOT}/orders-0") == [f"{0:020d}.log", "partition.metadata"]
+    assert len(log._handles) == 0
+
+
+def test_a_log_closed_behind_a_write_that_failed_lets_go_of_all_files() -> None:
+    disk = CountingDisk()
+    store = open_store(disk)
+    log = open_log(store)
+    fill(log, 2)
+    log.ask_to_roll(0)
+    log.append([batch_of("2")], leader_epoch=0, now_ms=0)
+    job = log.begin_write()
+    assert job is not None
+    disk.fail_sync_at = disk.calls + 14  # that of the new segment
+    with pytest.raises(DiskFailed):
+        job.run()
+    assert job.pieces[-1].file is not None
+    log.close()
+    assert disk.open_count == 0
+
+
+class CountingFile(SimulatedFile):
+    """A file that tells when it is closed, once."""
+
+    def __init__(self, disk: "CountingDisk", path: str, node: Node) -> None:
+        super().__init__(disk, path, node)
+        self._counter: CountingDisk | None = disk
+        disk.open_count += 1
+
+    def close(self) -> None:
+        if self._counter is not None:
+            self._counter.open_count -= 1
+            self._counter = None
+
+
+class CountingDisk(SimulatedDisk):
+    """Knows how many files are open."""
+
+    def __init__(self) -> None:
+        super().__init__(Random(0))
+        self.open_count = 0
+
+    def open(self, path: str, *, create: bool = False) -> CountingFile:
+        file = super().open(path, create=create)
+        return CountingFile(self, path, file._node)
 
 
 def test_the_index_is_left_behind_when_it_is_worth_it(disk: SimulatedDisk) -> None:

@@ -6,7 +6,7 @@ from uuid import UUID
 
 import pytest
 
-from onelog.errors import PartitionClosed
+from onelog.errors import DiskFailed, DiskFull, PartitionClosed
 from onelog.storage import layout
 from onelog.storage.catalog import CatalogFile
 from onelog.storage.disk import RealDisk, StoreRefused
@@ -40,6 +40,18 @@ def test_it_is_not_opened_twice(disk: SimulatedDisk) -> None:
         open_store(disk)
     store.close()
     open_store(disk)
+
+
+@pytest.mark.parametrize("how", ["full_at", "fail_sync_at"])
+def test_a_close_that_fails_lets_go_of_everything_and_says_so(disk: SimulatedDisk, how: str) -> None:
+    store = open_store(disk)
+    setattr(disk, how, disk.calls)
+    with pytest.raises((DiskFull, DiskFailed)):
+        store.close()
+    with pytest.raises(DiskFailed, match="closed"):
+        store.catalog.rows("SELECT 1")
+    disk.full_at = disk.fail_sync_at = None
+    assert not open_store(disk).was_clean
 
 
 def test_a_refusal_gives_the_lock_back(disk: SimulatedDisk) -> None:

@@ -103,6 +103,21 @@ def test_a_segment_from_before_the_start_ages_by_its_first_record() -> None:
     assert _bases(log) == [0, 2]
 
 
+def test_a_segment_from_before_the_start_whose_records_have_no_time_begins_to_age_now() -> None:
+    disk = SimulatedDisk(Random(0))
+    log = _log(disk, segment_ms=1000)
+    log.append([batch_of("0", timestamp_ms=-1)], leader_epoch=0, now_ms=50_000)
+    write(log)
+    disk.kill()
+    log = _log(disk, segment_ms=1000)
+    fill(log, 1, first=1, now_ms=60_000)
+    assert _bases(log) == [0]
+    fill(log, 1, first=2, now_ms=60_999)
+    assert _bases(log) == [0]
+    fill(log, 1, first=3, now_ms=61_000)
+    assert _bases(log) == [0, 3]
+
+
 def test_an_offset_too_far_from_the_first_one_rolls(disk: WatchedDisk) -> None:
     log = _log(disk)
     fill(log, 1)

@@ -10,14 +10,14 @@ see what, and when to write, is decided above; so is what the settings are.
 """
 
 from bisect import bisect_right
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from itertools import chain
 from typing import NamedTuple
 from uuid import UUID
 
-from onelog.errors import OffsetOutOfRange, PartitionClosed
+from onelog.errors import DiskFailed, DiskFull, OffsetOutOfRange, PartitionClosed
 from onelog.records.batch import Batch
 from onelog.storage import lookup
 from onelog.storage.disk import Buffer
@@ -27,7 +27,7 @@ from onelog.storage.lookup import Found
 from onelog.storage.producers import Producers, append_time_ms
 from onelog.storage.removal import RemovalJob, SegmentRemoval
 from onelog.storage.segment import LogRefused, Segment, SegmentInfo
-from onelog.storage.writing import LogSettings, Plan, WriteJob, index_files, publish, write_files
+from onelog.storage.writing import LogSettings, Plan, WriteJob, give_up, index_files, publish, write_files
 
 __all__ = [
     "Appended",
@@ -278,8 +278,20 @@ class PartitionLog:
         """
         is_whole = bool(self._segments) and not self._tail and self._job is None and self._refusal is None
         if leaves_index and is_whole and not self._has_index:
-            write_files(self.home.disk, index_files(self._segments[-1]))
+            self._leave_index(index_files(self._segments[-1]))
+        if self._job is not None:
+            give_up(self._handles, self._job.pieces)
+            self._job = None
         self._handles.forget(self.home.path)
+
+    def _leave_index(self, files: Mapping[str, bytes]) -> None:
+        # Nobody depends on it, so a full disk is no reason not to close.
+        try:
+            write_files(self.home.disk, files)
+        except (DiskFull, DiskFailed):
+            with suppress(DiskFull, DiskFailed):
+                for path in files:
+                    self.home.disk.unlink(path)
 
     def _keep_warm(self, segment: Segment) -> None:
         """Remember that a sealed segment's index was used; forget that of the one used longest ago."""

@@ -126,12 +126,22 @@ class Store:
 
     def close(self, *, clean: bool = True) -> None:
         """Let go. Clean: all logs are closed, and nothing of them is pending."""
-        self._handles.close()
-        self.catalog.close()
-        if clean:
-            write_files(self.disk, {layout.join(self.path, layout.CLEAN_STOP): layout.CLEAN_STOP_TEXT})
+        with ExitStack() as ending:
+            # Whatever fails on the way, the directory is free for the next one.
+            ending.callback(self._lock.release)
+            with ExitStack() as files:
+                files.callback(self.catalog.close)
+                self._handles.close()
+            if clean:
+                self._mark_clean()
+
+    def _mark_clean(self) -> None:
+        mark = layout.join(self.path, layout.CLEAN_STOP)
+        with ExitStack() as undo:
+            undo.callback(self.disk.unlink, mark)
+            write_files(self.disk, {mark: layout.CLEAN_STOP_TEXT})
             self.disk.sync_dir(self.path)
-        self._lock.release()
+            undo.pop_all()
 
     def _end_removal(self, path: str, alive: Mapping[str, tuple[UUID, int]], found: SortedOut) -> None:
         """Take away what a removal has left, but not what says that it belongs to a living topic."""

@@ -151,8 +151,12 @@ class Plan:
         return size > 0 and (
             size + batch.size > self._settings.segment_bytes
             or batch.last_offset - piece.segment.base_offset > RELATIVE_MAX
-            or now_ms - piece.segment.created_ms >= self._settings.segment_ms
+            or self._is_old(piece.segment, now_ms)
         )
+
+    def _is_old(self, segment: Segment, now_ms: int) -> bool:
+        # One from before the start whose first record has no time has no age yet.
+        return segment.created_ms >= 0 and now_ms - segment.created_ms >= self._settings.segment_ms
 
 
 def publish(handles: Handles, pieces: Sequence[Piece]) -> list[Segment]:
@@ -172,6 +176,15 @@ def publish(handles: Handles, pieces: Sequence[Piece]) -> list[Segment]:
             handles.adopt(piece.file)
             fresh.append(piece.segment)
     return fresh
+
+
+def give_up(handles: Handles, pieces: Sequence[Piece]) -> None:
+    """None of it counts, whatever of it was written: its files are let go."""
+    for piece in pieces:
+        if piece.handle is not None:
+            handles.unpin(piece.handle)
+        if piece.file is not None:
+            piece.file.close()
 
 
 def index_files(segment: Segment) -> dict[str, bytes]:
