@@ -150,6 +150,9 @@ def _checked(where: str, name: str, value: Any, fields: Mapping[str, dataclasses
         raise ConfigError(
             f"{where}: {name} = {value!r}; expected {_kind(expected)}, as in {fields[name].default!r}."
         )
+    least = fields[name].metadata.get("at_least", 1)
+    if expected is int and value < least:
+        raise ConfigError(f"{where}: {name} = {value}; expected at least {least}.")
     return value
 
 
@@ -161,7 +164,8 @@ def _from_environment(
     for variable, text in environ.items():
         if variable in variables:
             name = variables[variable]
-            found[name] = (_parsed(variable, text, type(fields[name].default)), variable)
+            value = _parsed(variable, text, type(fields[name].default))
+            found[name] = (_checked(variable, name, value, fields), variable)
         elif any(variable.startswith(f"ONELOG_{section.upper()}_") for section in SECTIONS):
             raise ConfigError(f"{variable} is not a setting{_nearest(variable, variables)}.")
     return found
