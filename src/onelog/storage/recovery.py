@@ -127,8 +127,8 @@ class _Recovery:
     def _derive_producers(self, sealed: list[Segment], active_base: int) -> None:
         """From a snapshot that has enough behind it, and from what follows.
 
-        A snapshot knows each producer's last batch only; the walk brings back the others that
-        may come again.
+        A snapshot that Kafka wrote knows each producer's last batch only; the walk brings back
+        the others that may come again.
         """
         behind: list[Segment] = []
         known = snapshot.load(self._home.disk, self._home.path, active_base)
@@ -147,7 +147,9 @@ class _Recovery:
         for batch in batches:
             if batch.base_offset != offset:
                 break
-            self._found.producers.note(batch, base=offset, heard_ms=batch.max_timestamp_ms)
+            self._found.producers.note(
+                batch, base=offset, heard_ms=batch.max_timestamp_ms, settled=batch.offset_end
+            )
             offset = batch.offset_end
         return offset
 
@@ -181,7 +183,9 @@ class _Recovery:
                 timestamp_ms=batch.max_timestamp_ms,
                 interval_bytes=self._settings.index_interval_bytes,
             )
-            self._found.producers.note(batch, base=offset, heard_ms=batch.max_timestamp_ms)
+            self._found.producers.note(
+                batch, base=offset, heard_ms=batch.max_timestamp_ms, settled=batch.offset_end
+            )
             if not at:
                 created_ms = batch.max_timestamp_ms
             position, offset, epoch = at + batch.size, batch.offset_end, batch.leader_epoch
