@@ -50,7 +50,7 @@ def recover(home: Home, handles: Handles, *, settings: LogSettings, start: int, 
     if not was_clean:
         # A process that was killed may have made directory and file without living to sync them.
         home.make()
-    bases = _without_leftovers(home, _bases(home), start)
+    bases = _bases(home, start)
     if not bases:
         _require(start == 0, home, "no segment", f"segments up to offset {start}")
         return Recovered(has_home=True)
@@ -82,16 +82,15 @@ def _check_identity(home: Home) -> None:
         )
 
 
-def _bases(home: Home) -> list[int]:
-    files = (layout.segment_of(name) for name in home.disk.names(home.path))
-    return sorted(base for base, suffix in filter(None, files) if suffix == layout.LOG_SUFFIX)
-
-
-def _without_leftovers(home: Home, bases: list[int], start: int) -> list[int]:
-    """Segments wholly below the start are gone already; some of their files may still be there."""
-    dead = [base for base, following in pairwise(bases) if following <= start]
-    SegmentRemoval(home.disk, home.path, dead).run()
-    return bases[len(dead) :]
+def _bases(home: Home, start: int) -> list[int]:
+    """The segments' first offsets. What a removal that was cut off has left below the start goes."""
+    files = list(filter(None, map(layout.segment_of, home.disk.names(home.path))))
+    bases = sorted(base for base, suffix in files if suffix == layout.LOG_SUFFIX)
+    dead = sum(following <= start for _, following in pairwise(bases))
+    if bases and bases[dead] <= start:
+        leaving = {base for base, _ in files if base < bases[dead]}
+        SegmentRemoval(home.disk, home.path, sorted(leaving)).run()
+    return bases[dead:]
 
 
 def _require(holds: bool, home: Home, found: str, expected: str) -> None:
