@@ -117,4 +117,3 @@ def _judge_other(directory: str, meaning: LogDir | None, is_removed: bool, verdi
         verdict.notes.append(f"{directory}: half-made; the next start or write sees to it.")
     else:
         verdict.find(directory, "a directory that belongs to no topic", "directories of the catalog's topics")
-
