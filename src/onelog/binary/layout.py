@@ -93,6 +93,7 @@ def placed(declaration: Declaration, form: Form) -> Placed:
         if not field.is_in(form.version) or (is_tagged and not form.flexible):
             absent[name] = field
         elif is_tagged:
+            assert field.tag not in {other.tag for other in tagged.values()}, f"{name}: tag {field.tag} twice"
             tagged[name] = field
         else:
             plain[name] = field
