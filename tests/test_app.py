@@ -95,6 +95,12 @@ async def test_a_listener_that_cannot_be_is_refused(tmp_path: Path, listen: str,
         await _app(tmp_path, listen).start()
 
 
+async def test_an_address_for_a_listener_that_is_not_open_is_refused(tmp_path: Path) -> None:
+    app = _app(tmp_path, "shared=127.0.0.1:0", **{"serve.advertise": "kafak=example.org:9092"})
+    with pytest.raises(ConfigError, match="no listener 'kafak' is open; open are shared"):
+        await app.start()
+
+
 async def test_the_console_tells_how_it_is(tmp_path: Path) -> None:
     app = _app(tmp_path, "shared=127.0.0.1:0,console=127.0.0.1:0")
     at = (await app.start())["console"]

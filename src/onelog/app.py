@@ -73,7 +73,7 @@ class App:
     async def _start(self, undo: AsyncExitStack) -> Mapping[str, Address]:
         serve = self._config.section(ServeSettings)
         listeners = _listeners(serve.listen)
-        advertised = dict(_address_pairs(serve.advertise, "advertise"))
+        advertised = _advertised(serve.advertise, {listen.name for listen in listeners})
         metrics = Metrics()
         LOG.info(
             "onelog begins: data in %s, kernels %s", serve.data, "compiled" if COMPILED else "plain (slower)"
@@ -153,6 +153,13 @@ def _listeners(text: str) -> list[_Listen]:
         hosts = LOOPBACK_HOSTS if address.host == "localhost" else (address.host,)
         found[name] = _Listen(name, hosts, address.port)
     return list(found.values())
+
+
+def _advertised(text: str, opened: set[str]) -> dict[str, Address]:
+    pairs = dict(_address_pairs(text, "advertise"))
+    for name in pairs.keys() - opened:
+        raise ConfigError(f"advertise: no listener {name!r} is open; open are {', '.join(sorted(opened))}.")
+    return pairs
 
 
 def _spec(listen: _Listen) -> ListenerSpec:
