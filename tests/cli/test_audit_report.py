@@ -31,7 +31,8 @@ def test_what_was_found_is_named_and_the_rest_counted() -> None:
     assert lines[-3:] == [
         "orders/0 at offset 4: missing",
         "and 2 more; name them with --findings",
-        "not clean: 2 missing, 1 altered.",
+        "not clean: 2 missing, 1 altered. Landing again into this table repairs nothing: "
+        "land anew with `onelog land orders --to ANOTHER_PATH --once`, and audit that.",
     ]
 
 
@@ -56,3 +57,12 @@ def test_a_folder_without_a_table_is_one_line(tmp_path: Path, capsys: pytest.Cap
     said = capsys.readouterr()
     assert said.out == ""
     assert said.err.startswith(f"onelog: {tmp_path}: no Delta table that can be read")
+
+
+def test_what_steps_made_is_computed_anew_and_one_batch_is_no_plural() -> None:
+    found = report(is_landing=False)
+    found.batch_count = 1
+    found.problems = ["a gap"]
+    lines = text(found).splitlines()
+    assert lines[0].endswith("version 7, 1 batch in its ledger")
+    assert lines[-1].startswith("not clean: see above. Landing again repairs nothing: let the flow compute")

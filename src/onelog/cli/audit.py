@@ -6,6 +6,7 @@ from onelog.cli.arguments import add_broker, whole
 from onelog.cli.output import needs_extra
 
 FINDINGS_MAX = 20
+TIMEOUT_S = 30.0
 
 
 def add(parser: argparse.ArgumentParser) -> None:
@@ -20,6 +21,7 @@ def add(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--json", action="store_true", help="print one JSON object instead of text")
     add_broker(parser)
+    parser.set_defaults(timeout=TIMEOUT_S)
 
 
 def run(args: argparse.Namespace) -> int:

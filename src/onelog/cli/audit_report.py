@@ -10,6 +10,7 @@ from onelog.cli.output import CommandFailed, Progress, json_line, table
 from onelog.pipeline.audit import KINDS, PartitionReport, Report, audit
 from onelog.pipeline.errors import PipelineError
 from onelog.pipeline.log import OnelogLog
+from onelog.pipeline.progress import counted
 
 
 def run_audit(args: argparse.Namespace) -> int:
@@ -33,7 +34,7 @@ def run_audit(args: argparse.Namespace) -> int:
 def text(report: Report) -> str:
     """For people: the partitions, what was found, and the verdict last."""
     lines = [
-        f"{report.path}, version {report.version}, {report.batch_count} batches in its ledger",
+        f"{report.path}, version {report.version}, {counted(report.batch_count, 'batch')} in its ledger",
         table([_row(p, report) for p in report.partitions], header=_row(None, report)),
     ]
     lines += report.problems
@@ -62,10 +63,19 @@ def verdict(report: Report) -> str:
     """One sentence."""
     if not report.is_clean:
         counts = ", ".join(f"{report.total(kind)} {kind}" for kind in KINDS if report.total(kind))
-        return f"not clean: {counts or 'see above'}."
+        return f"not clean: {counts or 'see above'}. {_remedy(report)}"
     if not report.is_landing:
         return "the ledger is sound: no offset is in two batches. Rows that steps or rules made are not compared."
-    return f"clean: {report.compared} records of the log, each in the table once and unaltered."
+    return f"clean: {counted(report.compared, 'record')} of the log, each in the table once and unaltered."
+
+
+def _remedy(report: Report) -> str:
+    """What to do next. A table is never mended in place: what it says it has is not landed again."""
+    if not report.is_landing:
+        return "Landing again repairs nothing: let the flow compute another table from the start."
+    topics = sorted({part.partition.topic for part in report.partitions})
+    commands = " and ".join(f"`onelog land {topic} --to ANOTHER_PATH --once`" for topic in topics)
+    return f"Landing again into this table repairs nothing: land anew with {commands}, and audit that."
 
 
 def as_json(report: Report) -> dict[str, Any]:

@@ -17,6 +17,7 @@ from onelog.pipeline.flow import Flow, Pipeline, landing
 from onelog.pipeline.flow_file import load
 from onelog.pipeline.progress import FlowState, state_line, summary
 from onelog.pipeline.run import run as run_flows
+from onelog.pipeline.run import started
 from onelog.spark import session
 
 
@@ -47,7 +48,7 @@ def run_pipeline(pipeline: Pipeline, args: argparse.Namespace) -> int:
     progress = Progress()
     stop = threading.Event()
     try:
-        spark = session.start("onelog", master=pipeline.master, conf=pipeline.conf)
+        spark = started(pipeline)
         # After the session: Spark sets a handler of its own, which kills what is at work.
         _stop_on_signals(stop)
         states = run_flows(
@@ -56,6 +57,7 @@ def run_pipeline(pipeline: Pipeline, args: argparse.Namespace) -> int:
             spark=spark,
             stop=stop,
             watch=lambda states: progress.say(state_line(states)),
+            timeout_s=args.timeout,
         )
         spark.stop()
     except (PipelineError, session.SessionError) as error:

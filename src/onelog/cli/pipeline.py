@@ -5,8 +5,11 @@ Its arguments, and those of everything that runs flows. What it does is in flows
 
 import argparse
 
-from onelog.cli.arguments import bootstrap
+from onelog.cli.arguments import bootstrap, seconds
 from onelog.cli.output import needs_extra
+
+# Flows run unattended, and wait for a broker that is being restarted.
+TIMEOUT_S = 30.0
 
 
 def add(parser: argparse.ArgumentParser) -> None:
@@ -28,6 +31,13 @@ def add_running(parser: argparse.ArgumentParser) -> None:
         metavar="HOST:PORT",
         type=bootstrap,
         help="where a broker listens (default: what the pipeline says, else 127.0.0.1:9092)",
+    )
+    parser.add_argument(
+        "--timeout",
+        metavar="SECONDS",
+        type=seconds,
+        default=TIMEOUT_S,
+        help="how long to try to reach the broker before giving up (default: %(default)s)",
     )
     parser.add_argument("--master", metavar="URL", help="Spark's master (default: local[*])")
 
