@@ -70,6 +70,7 @@ class Broker:
         self.clock = clock
         self.metrics = metrics
         self.settings = settings
+        self.opened_ms = clock.wall_ms()
         self._parts = parts
 
     @classmethod

@@ -147,6 +147,7 @@ class Partition:
             start=log.marks.start,
             high_watermark=log.marks.durable,
             stable=log.marks.stable,
+            offset_next=log.marks.appended,
             leader_epoch=self.leader_epoch,
             segment_count=max(1, len(log.segments())),
             size_bytes=log.size_bytes,
