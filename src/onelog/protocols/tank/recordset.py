@@ -209,6 +209,18 @@ def bundles(chunk: Buffer) -> Iterable[memoryview]:
         at = start + length
 
 
+def unpacked(chunk: Buffer, *, base: int, where: str) -> list[tuple[int, Record]]:
+    """The records of a chunk with their sequences. base: of the first, unless its bundle says it."""
+    found: list[tuple[int, Record]] = []
+    following = base
+    for bundle in bundles(chunk):
+        parts = decode_bundle(bundle, where=where)
+        sequences = parts.sequences or range(following, following + len(parts.records))
+        found.extend(zip(sequences, parts.records, strict=True))
+        following = sequences[-1] + 1
+    return found
+
+
 def _read_head(view: memoryview, where: str, messages_max: int) -> Head:
     _require(len(view) > 0, where, "an empty bundle", "at least one message")
     flags = view[0]
