@@ -28,7 +28,7 @@ from onelog.protocols.tank.messages.fetch import (
 from onelog.protocols.tank.recordset import Chunk
 
 # What one answer may hold beside one bundle: it is made in one go, and others wait meanwhile.
-ANSWER_BYTES_MAX: Final = 4 << 20
+ANSWER_BYTES_MAX: Final = 1 << 20
 READ_BYTES_MAX: Final = 1 << 20
 BYTES_MIN_MAX: Final = 64 << 20
 WAIT_MS_MAX: Final = 3_600_000
