@@ -1,10 +1,11 @@
 """TANK's dialect over a real broker, without sockets: bytes in, bytes out, time by hand."""
 
 import asyncio
+from collections.abc import Callable
 from typing import Any
 
-from onelog.broker.broker import Append, NewTopic, ProduceRules
-from onelog.errors import OnelogError
+from onelog.broker.broker import Append, NewTopic, ProduceRules, Read
+from onelog.errors import OnelogError, PartitionClosed
 from onelog.model import TopicName
 from onelog.protocols.contract import Call, FrameLimits, Later, Outcome, Session
 from onelog.protocols.tank.endpoint import TankEndpoint
@@ -22,31 +23,50 @@ class TankHouse(KafkaHouse):
     def tank(self) -> "TankPeer":
         return TankPeer(self)
 
-    def run(self, awaitable: Any) -> Any:
+    def run(self, begin: Callable[[], Any]) -> Any:
+        """What the loop is asked for, and its end."""
+
         async def waited() -> Any:
-            return await awaitable
+            return await begin()
 
         return self.loop.run_until_complete(waited())
 
     def make(self, name: str = "orders", partitions: int = 1, **settings: str) -> None:
         """A topic, as any dialect makes one."""
         named = {key.replace("_", "."): value for key, value in settings.items()}
-
-        async def made() -> Any:
-            return await self.broker.create_topics([NewTopic(name, partitions, named)])
-
-        [outcome] = self.loop.run_until_complete(made())
+        [outcome] = self.run(lambda: self.broker.create_topics([NewTopic(name, partitions, named)]))
         assert not isinstance(outcome, OnelogError), outcome
+
+    def delete_topic(self, name: str) -> None:
+        """As any dialect deletes one."""
+        self.run(lambda: self.broker.delete_topics([name]))
+
+    def delete_below(self, offset: int, *, topic: str = "orders", partition: int = 0) -> None:
+        """Records, as retention or another dialect deletes them."""
+        self.run(lambda: self.broker.delete_records(topic, partition, offset))
+
+    def stored(self, *, topic: str = "orders", partition: int = 0) -> list[Batch]:
+        """The batches of a partition as the log has them."""
+        [found] = self.broker.fetch(
+            [Read(TopicName(topic), partition, 0, 1 << 30)], bytes_max=1 << 30, dialect="test"
+        )
+        assert not isinstance(found, OnelogError), found
+        return found.batches
+
+    def waiters(self, topic: str, partition: int) -> int:
+        """How many fetches wait at a partition."""
+        return len(self.broker._parts.served.partition(TopicName(topic), partition)._waiters)
+
+    def close_partition(self, topic: str, partition: int) -> None:
+        """As after damage."""
+        error = PartitionClosed(topic=topic, partition=partition, reason="a test")
+        self.run(lambda: self.broker._parts.served.partition(TopicName(topic), partition).close(error))
 
     def append(self, batch: Batch, *, topic: str = "orders", partition: int = 0) -> None:
         """A batch, as another dialect writes it."""
 
-        async def appended() -> None:
-            rules = ProduceRules(dialect="kafka", batch_bytes_max=1 << 30)
-            [ticket] = self.broker.produce([Append(TopicName(topic), partition, [batch])], rules=rules)
-            await ticket
-
-        self.loop.run_until_complete(appended())
+        rules = ProduceRules(dialect="kafka", batch_bytes_max=1 << 30)
+        self.run(lambda: self.broker.produce([Append(TopicName(topic), partition, [batch])], rules=rules)[0])
 
 
 class Answer:
@@ -60,6 +80,11 @@ class Answer:
     def is_there(self) -> bool:
         """Whether nothing has to be waited for any more."""
         return self.task.done()
+
+    def cancel(self) -> None:
+        """Nobody wants it any more."""
+        self.task.cancel()
+        self._peer.house.loop.run_until_complete(turns())
 
     def frame(self) -> bytes:
         """The bytes of it."""
