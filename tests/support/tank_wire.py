@@ -1,6 +1,7 @@
 """TANK's bytes, written from its document and the captures alone, for tests. It imports nothing of ours."""
 
 import struct
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 END = (1 << 64) - 1
@@ -66,7 +67,7 @@ Entry = tuple[int, bytes] | tuple[int, bytes, int]
 
 
 def produce(
-    *topics: tuple[str, list[Entry]], request: int = 1, version: int = 2, numbered: bool = False
+    *topics: tuple[str, Sequence[Entry]], request: int = 1, version: int = 2, numbered: bool = False
 ) -> bytes:
     """Entries are (partition, bundle), or with the base as well."""
     out = struct.pack("<HI", version, request) + text("c++") + struct.pack("<BIB", 0, 0, len(topics))
@@ -83,7 +84,7 @@ Place = tuple[int, int] | tuple[int, int, int]
 
 
 def fetch(
-    *topics: tuple[str, list[Place]], request: int = 1, version: int = 2, wait: int = 0, least: int = 0
+    *topics: tuple[str, Sequence[Place]], request: int = 1, version: int = 2, wait: int = 0, least: int = 0
 ) -> bytes:
     """Places are (partition, sequence), or with the size as well."""
     out = struct.pack("<HI", version, request) + text("") + struct.pack("<QI", wait, least)

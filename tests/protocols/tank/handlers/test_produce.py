@@ -53,13 +53,13 @@ def test_what_can_be_no_topic_is_an_unknown_one(peer: TankPeer, name: str) -> No
 def test_an_unknown_partition_is_told_in_its_place(peer: TankPeer) -> None:
     peer.house.make(partitions=2)
     entries = [(1, HELLO), (2, HELLO), (0xFFFF, HELLO), (0, HELLO)]
-    assert peer.codes(wire.produce(("orders", [*entries]))) == b"\x00\x01\x01\x00"
+    assert peer.codes(wire.produce(("orders", entries))) == b"\x00\x01\x01\x00"
 
 
 def test_one_partition_may_stand_there_86_times(peer: TankPeer) -> None:
     peer.house.make()
     entries = [(0, wire.bundle(b"%d" % number)) for number in range(86)]
-    assert peer.codes(wire.produce(("orders", [*entries]))) == bytes(86)
+    assert peer.codes(wire.produce(("orders", entries))) == bytes(86)
     contents = [wire.bundles(peer.fetch(1).chunk)[number] for number in (0, 50, 85)]
     assert contents == [wire.bundle(b"0"), wire.bundle(b"50"), wire.bundle(b"85")]
 
@@ -135,7 +135,7 @@ def test_numbers_are_judged_by_what_the_same_request_wrote_before(peer: TankPeer
         (0, wire.sparse((2, b"y"))),
         (0, wire.sparse((9, b"z"))),
     ]
-    assert peer.codes(wire.produce(("orders", [*entries]))) == b"\x00\x0a\x00\x00"
+    assert peer.codes(wire.produce(("orders", entries))) == b"\x00\x0a\x00\x00"
 
 
 @pytest.mark.parametrize(("version", "code"), [(2, 10), (0, 2)])
