@@ -120,8 +120,12 @@ class TankReader(Reader):
         self._client.close()
 
     def spans(self) -> Mapping[int, Span]:
-        described = self._client.partitions(self._topic)
-        return {p: Span(max(each.first - 1, 0), each.last) for p, each in enumerate(described)}
+        spans: dict[int, Span] = {}
+        for partition, each in enumerate(self._client.partitions(self._topic)):
+            if each.reason is not None:
+                raise CommandFailed(f"{self._topic}/{partition}: not served here (reason {each.reason:#04x})")
+            spans[partition] = Span(max(each.first - 1, 0), each.last)
+        return spans
 
     def at_time(self, timestamp_ms: int, partitions: Sequence[int]) -> Mapping[int, int]:
         raise CommandFailed("TANK cannot look for a time; use --dialect kafka, or an offset")

@@ -15,7 +15,6 @@ from onelog.protocols.tank.messages.topics import PartitionSpan
 from onelog.records.record import Header, Record
 from tests.support import tank_wire as wire
 from tests.support.hand_clock import HandClock
-from tests.support.real_broker import broker as broker
 from tests.support.scripted_tank import HANG_UP, ScriptedTank
 
 Answers = Callable[..., tuple[TankClient, ScriptedTank]]

@@ -198,6 +198,16 @@ def test_snappy_reaches_the_log_as_snappy(peer: TankPeer) -> None:
     assert [batch.codec for batch in peer.house.stored()] == [Codec.ZSTD, Codec.SNAPPY]
 
 
+@pytest.mark.parametrize("acks", [0, 1, 255])
+def test_whatever_copies_are_asked_for_there_is_one_and_it_is_on_disk(peer: TankPeer, acks: int) -> None:
+    peer.house.make()
+    request = bytearray(wire.produce(("orders", [(0, HELLO)])))
+    assert request[15:20] == b"\x00\x00\x00\x00\x00"
+    request[15:20] = bytes([acks]) + b"\x01\x00\x00\x00"
+    assert peer.codes(bytes(request)) == b"\x00"
+    assert peer.house.broker.describe_partition("orders", 0).high_watermark == 1
+
+
 def test_the_client_says_who_it_is(peer: TankPeer) -> None:
     peer.house.make()
     peer.produce(b"x")
