@@ -38,6 +38,7 @@ def test_numbers_and_truths_are_read_from_the_environment() -> None:
         ("[broker]\nauto_create_topic = true\n", "did you mean 'broker.auto_create_topics'?"),
         ("[broker]\nauto_create_topics = 1\n", "expected true or false"),
         ('[broker]\npartition_count_default = "1"\n', "expected a whole number"),
+        ("[server]\nconnections_max = -1\n", "expected at least 1"),
         ("broker = 3\n", "is not a section"),
         ("[broker\n", "expected TOML"),
     ],
@@ -83,3 +84,8 @@ def test_a_slip_of_a_program_is_refused_as_one_of_a_person(name: str, value: obj
     with pytest.raises(ConfigError) as refusal:
         load(environ={}, flags={name: value})
     assert complaint in str(refusal.value)
+
+
+def test_a_number_that_is_too_small_is_refused_in_the_environment_too() -> None:
+    with pytest.raises(ConfigError, match=r"ONELOG_SERVER_CONNECTIONS_MAX: .* expected at least 1"):
+        load(environ={"ONELOG_SERVER_CONNECTIONS_MAX": "0"})

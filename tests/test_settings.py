@@ -11,4 +11,4 @@ class _Sample:
 def test_a_setting_has_a_default_help_and_unit() -> None:
     (field,) = dataclasses.fields(_Sample)
     assert _Sample().size_max == 5
-    assert dict(field.metadata) == {"help": "How much.", "unit": "bytes"}
+    assert dict(field.metadata) == {"help": "How much.", "unit": "bytes", "at_least": 1}

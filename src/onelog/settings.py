@@ -8,6 +8,6 @@ import dataclasses
 from typing import Any
 
 
-def setting(default: Any, *, help: str, unit: str = "") -> Any:
-    """A field of a settings class: its default, what it means, and its unit."""
-    return dataclasses.field(default=default, metadata={"help": help, "unit": unit})
+def setting(default: Any, *, help: str, unit: str = "", at_least: int = 1) -> Any:
+    """A field of a settings class: its default, what it means, its unit, and its least number."""
+    return dataclasses.field(default=default, metadata={"help": help, "unit": unit, "at_least": at_least})

@@ -40,6 +40,36 @@ def test_only_the_first_batch_of_all_may_go_over_a_bound(tmp_path: Path) -> None
     run(story())
 
 
+def test_a_batch_larger_than_the_bound_leaves_less_than_nothing_for_the_others(tmp_path: Path) -> None:
+    async def story() -> None:
+        async with open_desk(tmp_path) as desk:
+            await desk.topic(partition_count=2)
+            for partition in (0, 1):
+                await desk.append(batch(b"x" * 9000), partition=partition)
+            reads = [read(partition=p) for p in range(2)]
+            first, second = _fetch(desk, *reads, bytes_max=1)
+            assert isinstance(first, ReadResult)
+            assert isinstance(second, ReadResult)
+            assert (len(first.batches), second.batches) == (1, [])
+            assert len(desk.read(partition=1, bytes_max=-1).batches) == 1
+
+    run(story())
+
+
+def test_nothing_is_read_for_partitions_that_have_no_room_left(tmp_path: Path) -> None:
+    async def story() -> None:
+        async with open_desk(tmp_path) as desk:
+            await desk.topic(partition_count=2)
+            for partition in (0, 1):
+                await desk.append(batch("a"), partition=partition)
+            desk.broker._parts.served.partition("orders", 1).log.read = None  # type: ignore[method-assign,assignment]  # not to be called
+            assert _found(_fetch(desk, read(), read(partition=1), bytes_max=SIZE)) == [["a"], []]
+            (_, refused) = _fetch(desk, read(), read(7, partition=1), bytes_max=SIZE)
+            assert isinstance(refused, OffsetOutOfRange)
+
+    run(story())
+
+
 def test_an_offset_inside_a_batch_brings_the_whole_batch(tmp_path: Path) -> None:
     async def story() -> None:
         async with open_desk(tmp_path) as desk:

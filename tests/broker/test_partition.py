@@ -1,19 +1,25 @@
 """One log and its answers: order, what waits for what, and what a damaged log says."""
 
+import errno
 from pathlib import Path
 
 import pytest
 
+from onelog.binary.compression import Codec
 from onelog.broker.partition import Partition
 from onelog.errors import (
     DiskFailed,
+    InvalidRecord,
     OffsetOutOfRange,
     OutOfOrderSequence,
     PartitionClosed,
     StaleLeaderEpoch,
     UnknownLeaderEpoch,
+    UnknownTopic,
 )
 from onelog.model import Isolation
+from onelog.records.batch import Batch
+from onelog.storage.log import SegmentInfo
 from tests.support.brokers import Desk, batch, numbered, open_desk, read, values
 from tests.support.virtual_clock import run, turns
 
@@ -193,5 +199,118 @@ def test_what_a_partition_is_made_of_is_told(tmp_path: Path) -> None:
             assert (info.start, info.high_watermark, info.stable, info.leader_epoch) == (0, 1, 1, 0)
             assert info.segment_count == 1
             assert info.size_bytes == batch("a").size
+
+    run(story())
+
+
+def _garbage(*, codec: Codec = Codec.NONE) -> Batch:
+    """Two records by its header, which its checksum confirms; what stands there is none."""
+    numbers = {"last_offset_delta": 1, "base_timestamp_ms": 2000, "max_timestamp_ms": 2000}
+    return Batch.seal(b"\xff" * 40, record_count=2, attributes=codec.value, **numbers)
+
+
+@pytest.mark.parametrize("codec", [Codec.NONE, Codec.GZIP])
+def test_garbage_that_a_producer_sent_is_the_answer_to_who_looks_into_it_and_closes_nothing(
+    tmp_path: Path, codec: Codec
+) -> None:
+    async def story() -> None:
+        async with open_desk(tmp_path) as desk:
+            await desk.topic()
+            await desk.append(batch("a", timestamp_ms=1000), _garbage(codec=codec))
+            partition = _partition(desk)
+            with pytest.raises(InvalidRecord):
+                partition.find_time(1500, isolation=Isolation.READ_UNCOMMITTED)
+            with pytest.raises(InvalidRecord):
+                partition.find_max_timestamp(isolation=Isolation.READ_UNCOMMITTED)
+            assert partition.is_open
+            await desk.append(batch("b", timestamp_ms=3000))
+            assert [b.record_count for b in desk.read().batches] == [1, 2, 1]
+
+    run(story())
+
+
+def test_a_lack_of_file_handles_is_said_and_passes(tmp_path: Path) -> None:
+    async def story() -> None:
+        async with open_desk(tmp_path) as desk:
+            await desk.topic()
+            await desk.append(batch("a"))
+            partition = _partition(desk)
+            real = partition.log.read
+            lack = DiskFailed(path="orders-0", doing="opening", found="Too many open files")
+            lack.__cause__ = OSError(errno.EMFILE, "Too many open files")
+
+            def fails(*_: object, **__: object) -> list[Batch]:
+                raise lack
+
+            partition.log.read = fails  # type: ignore[method-assign]  # no handle is free
+            with pytest.raises(PartitionClosed, match="Too many open files") as refusal:
+                desk.read()
+            assert refusal.value.retriable
+            partition.log.read = real  # type: ignore[method-assign]  # now there are some
+            assert values(desk.read()) == ["a"]
+
+    run(story())
+
+
+def test_who_describes_a_damaged_log_closes_it_too(tmp_path: Path) -> None:
+    async def story() -> None:
+        async with open_desk(tmp_path) as desk:
+            await desk.topic()
+            await desk.append(batch("a"))
+            partition = _partition(desk)
+
+            def fails() -> list[SegmentInfo]:
+                raise PartitionClosed(topic="orders", partition=0, reason="no whole batch")
+
+            partition.log.segments = fails  # type: ignore[method-assign]  # a damaged segment
+            with pytest.raises(PartitionClosed, match="no whole batch"):
+                partition.info()
+            assert not partition.is_open
+
+    run(story())
+
+
+def test_a_log_that_is_let_go_leaves_no_index_behind(tmp_path: Path) -> None:
+    async def story() -> None:
+        async with open_desk(tmp_path) as desk:
+            await desk.topic()
+            await desk.append(batch("a"))
+            await _partition(desk).close(UnknownTopic(topic="orders"))
+            assert list((tmp_path / "orders-0").glob("*index")) == []
+
+    run(story())
+
+
+def test_a_damaged_log_is_told_in_the_broker_s_own_log(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    async def story() -> None:
+        async with open_desk(tmp_path) as desk:
+            await desk.topic()
+            await desk.append(batch("a"))
+            (tmp_path / "orders-0" / ("0" * 20 + ".log")).write_bytes(b"")
+            for _ in range(2):
+                with pytest.raises(PartitionClosed):
+                    desk.read()
+
+    run(story())
+    assert caplog.text.count("orders/0 is closed") == 1
+
+
+def test_a_bit_that_flipped_on_disk_is_served_to_nobody_who_could_not_see_it(tmp_path: Path) -> None:
+    """Kafka's clients hold every batch against its checksum; a reader of bare records cannot."""
+
+    async def story() -> None:
+        async with open_desk(tmp_path) as desk:
+            await desk.topic()
+            await desk.append(batch("bob"))
+            segment = tmp_path / "orders-0" / ("0" * 20 + ".log")
+            segment.write_bytes(segment.read_bytes().replace(b"bob", b"BOB"))
+            partition = _partition(desk)
+            taken = partition.read(0, bytes_max=1000, isolation=Isolation.READ_UNCOMMITTED)
+            assert len(taken) == 1
+            with pytest.raises(PartitionClosed, match="checksum"):
+                partition.read(0, bytes_max=1000, isolation=Isolation.READ_UNCOMMITTED, is_checked=True)
+            assert not partition.is_open
 
     run(story())

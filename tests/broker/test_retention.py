@@ -1,12 +1,14 @@
 """Where logs begin: durable first, then said, then the files; by hand, by age, by size."""
 
+import asyncio
 from pathlib import Path
 
 import pytest
 
 from onelog import metrics as m
 from onelog.broker.broker import AlterTopic, BrokerSettings, Spot
-from onelog.errors import OffsetOutOfRange, UnknownTopic
+from onelog.errors import DiskFailed, OffsetOutOfRange, PartitionClosed, UnknownTopic
+from onelog.storage.log import RemovalJob, SegmentInfo
 from tests.support.brokers import Desk, batch, open_desk, values
 from tests.support.virtual_clock import START_MS, run, turns
 
@@ -226,5 +228,74 @@ def test_forgotten_producers_may_begin_anywhere_after_a_day(tmp_path: Path) -> N
             desk.clock.now_ms += DAY_MS
             await desk.broker._parts.retention.check()
             assert len(log.producers) == 0
+
+    run(story())
+
+
+def _damage(desk: Desk) -> None:
+    def fails() -> list[SegmentInfo]:
+        raise PartitionClosed(topic="orders", partition=0, reason="no whole batch")
+
+    desk.broker._parts.served.partition("orders", 0).log.segments = fails  # type: ignore[method-assign]  # a damaged segment
+
+
+def test_a_damaged_log_is_closed_and_the_others_are_looked_at(tmp_path: Path) -> None:
+    async def story() -> None:
+        async with open_desk(tmp_path, settings=BrokerSettings(retention_check_interval_ms=1000)) as desk:
+            await desk.topic(partition_count=2, settings={**SMALL, "retention.bytes": "1"})
+            _damage(desk)
+            for start in (1, 2):
+                for _ in range(2):
+                    await desk.append(batch(HALF), partition=1)
+                await desk.clock.advance(1000)
+                await desk.broker.barrier()
+                assert desk.broker.describe_partition("orders", 1).start == 2 * start - 1
+            with pytest.raises(PartitionClosed):
+                desk.read()
+
+    run(story())
+
+
+def test_a_fault_of_ours_does_not_end_retention(tmp_path: Path) -> None:
+    async def story() -> None:
+        reported: list[BaseException] = []
+        loop = asyncio.get_running_loop()
+        loop.set_exception_handler(lambda _, context: reported.append(context["exception"]))
+        async with open_desk(tmp_path, settings=BrokerSettings(retention_check_interval_ms=1000)) as desk:
+            await _three_segments(desk, {"retention.bytes": "1"})
+            retention = desk.broker._parts.retention
+            real = retention._start_of
+            retention._start_of = _breaks  # type: ignore[assignment,method-assign]  # a fault nobody planned
+            await desk.clock.advance(1000)
+            assert [type(error) for error in reported] == [ZeroDivisionError]
+            retention._start_of = real  # type: ignore[method-assign]
+            await desk.clock.advance(1000)
+            await desk.broker.barrier()
+            assert desk.broker.describe_partition("orders", 0).start == 2
+
+    run(story())
+
+
+def _breaks(*_: object) -> int:
+    raise ZeroDivisionError
+
+
+def test_files_that_cannot_be_let_go_keep_no_other_log_from_it(tmp_path: Path) -> None:
+    async def story() -> None:
+        async with open_desk(tmp_path) as desk:
+            await desk.topic(partition_count=2, settings={**SMALL, "retention.bytes": "1"})
+            for partition in (0, 1):
+                for _ in range(2):
+                    await desk.append(batch(HALF), partition=partition)
+
+            def fails() -> RemovalJob:
+                raise DiskFailed(path="orders-0", doing="closing", found="Input/output error")
+
+            log = desk.broker._parts.served.partition("orders", 0).log
+            log.remove_segments = fails  # type: ignore[method-assign]  # a handle that does not close
+            await desk.broker._parts.retention.check()
+            await _files_settle(desk)
+            assert _segments(tmp_path, 1) == [1]
+            assert [type(failure) for failure in desk.failures] == [DiskFailed]
 
     run(story())

@@ -123,7 +123,18 @@ def test_heavy_libraries_stay_behind_their_borders(module: Module) -> None:
     assert not crossed
 
 
-def test_broad_excepts_stand_only_in_the_last_line_of_defence() -> None:
+# Whatever goes wrong there, somebody waits for an answer: a peer at the pump, and behind a ticket
+# whoever holds it. A fault of ours becomes that answer, and is told; it never becomes silence.
+LAST_LINES_OF_DEFENCE = {
+    "server/pump.py",
+    "ticket.py",
+    "broker/catalog.py",
+    "broker/committer.py",
+    "broker/waiting.py",
+}
+
+
+def test_broad_excepts_stand_only_in_the_last_lines_of_defence() -> None:
     broad = {
         m.name
         for m in MODULES
@@ -131,7 +142,7 @@ def test_broad_excepts_stand_only_in_the_last_line_of_defence() -> None:
         if isinstance(node, ast.ExceptHandler)
         and (node.type is None or ast.unparse(node.type) in ("Exception", "BaseException"))
     }
-    assert broad <= {"server/pump.py"}
+    assert broad <= LAST_LINES_OF_DEFENCE
 
 
 @pytest.mark.parametrize("module", MODULES, ids=lambda m: m.name)

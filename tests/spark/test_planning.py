@@ -7,6 +7,7 @@ from onelog.spark.options import Spot
 from onelog.spark.planning import (
     PlanningError,
     Range,
+    ends,
     limited,
     losses,
     ranges,
@@ -83,3 +84,18 @@ def test_a_vanished_partition_is_a_loss() -> None:
 
 def test_what_is_there_is_no_loss() -> None:
     assert losses({A: 5}, earliest={A: 5}, latest={A: 5}) == []
+
+
+def test_a_batch_ends_where_the_log_does_or_at_its_limit() -> None:
+    assert ends({A: 5}, {A: 10, B: 3}, None) == {A: 10, B: 3}
+    assert ends({A: 5}, {A: 10}, 2) == {A: 7}
+
+
+def test_a_vanished_partition_stays_where_it_was() -> None:
+    assert ends({A: 5, B: 4}, {A: 6}, None) == {A: 6, B: 4}
+
+
+def test_a_log_made_anew_is_read_from_its_first_record_in_the_next_batch() -> None:
+    assert ends({A: 50}, {A: 10}, None) == {A: 0}
+    assert ranges({A: 50}, {A: 0}) == []
+    assert ends({A: 0}, {A: 10}, None) == {A: 10}

@@ -61,3 +61,17 @@ def test_a_topic_made_anew_stops_the_stream(bench: Bench, tmp_path: Path) -> Non
     bench.create("anew")
     with pytest.raises(Exception, match="the log ends at 0"):
         _land(bench, "anew", tmp_path)
+
+
+def test_a_topic_made_anew_is_read_from_its_beginning_where_losses_are_borne(
+    bench: Bench, tmp_path: Path
+) -> None:
+    bench.create("borne")
+    bench.fill("borne", 5)
+    _land(bench, "borne", tmp_path)
+    Admin(bench.client).delete_topic("borne")
+    bench.create("borne")
+    bench.fill("borne", 2)
+    for _ in range(2):  # one batch to notice, one to read
+        _land(bench, "borne", tmp_path, failOnDataLoss="false")
+    assert _offsets(bench, tmp_path) == [0, 0, 1, 1, 2, 3, 4]

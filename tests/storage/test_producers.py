@@ -16,7 +16,7 @@ def _noted(*batches: Batch) -> Producers:
     producers, offset = Producers(), 100
     for batch in batches:
         assert producers.check([batch]) == [None]
-        producers.note(batch, base=offset, heard_ms=0)
+        producers.note(batch, base=offset, heard_ms=0, settled=0)
         offset += batch.record_count
     return producers
 
@@ -24,10 +24,30 @@ def _noted(*batches: Batch) -> Producers:
 def test_the_last_five_batches_are_recognised_and_no_more() -> None:
     batches = [_batch(n * 2) for n in range(7)]
     producers = _noted(*batches)
-    assert producers.check(batches[2:3]) == [Seen(4, 5, 104, 106, -1)]
-    assert producers.check(batches[6:7]) == [Seen(12, 13, 112, 114, -1)]
+    assert producers.check(batches[2:3]) == [Seen(0, 4, 5, 104, 106, -1)]
+    assert producers.check(batches[6:7]) == [Seen(0, 12, 13, 112, 114, -1)]
     with pytest.raises(OutOfOrderSequence, match="sequence 2; expected 14"):
         producers.check(batches[1:2])
+
+
+def test_five_are_kept_that_are_written_and_all_that_are_not() -> None:
+    producers = Producers()
+    for n in range(20):
+        producers.note(_batch(n * 2), base=n * 2, heard_ms=0, settled=20)
+    known = producers.get(7)
+    assert known is not None
+    assert [seen.base for seen in known.last(below=20)] == [10, 12, 14, 16, 18]
+    assert [seen.base for seen in known.last(below=26)] == [16, 18, 20, 22, 24]
+    producers.note(_batch(40), base=40, heard_ms=0, settled=40)
+    assert [seen.base for seen in known.seen] == [30, 32, 34, 36, 38, 40]
+
+
+def test_a_batch_of_another_epoch_is_not_the_same_batch() -> None:
+    producers = _noted(_batch(0), _batch(2), _batch(0, epoch=1))
+    assert producers.check([_batch(0, epoch=1)]) == [Seen(1, 0, 1, 104, 106, -1)]
+    assert producers.check([_batch(2, epoch=1)]) == [None]
+    with pytest.raises(StaleProducerEpoch):
+        producers.check([_batch(2)])
 
 
 def test_the_same_first_sequence_with_another_length_is_not_the_same_batch() -> None:
@@ -76,8 +96,8 @@ def test_batches_without_numbers_are_not_remembered() -> None:
 
 def test_who_was_not_heard_of_for_long_is_forgotten() -> None:
     producers = Producers()
-    producers.note(_batch(0), base=0, heard_ms=1000)
-    producers.note(_batch(0, producer_id=8), base=2, heard_ms=2000)
+    producers.note(_batch(0), base=0, heard_ms=1000, settled=0)
+    producers.note(_batch(0, producer_id=8), base=2, heard_ms=2000, settled=0)
     producers.expire(2500, expiry_ms=1000)
     assert producers.get(7) is None
     assert producers.get(8) is not None

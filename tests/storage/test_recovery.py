@@ -7,6 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from onelog.errors import OutOfOrderSequence, PartitionClosed
+from onelog.storage import recovery
 from onelog.storage.log import Appended, LogSettings, PartitionLog, Repeated
 from tests.support.simulated_disk import SimulatedDisk
 from tests.support.small_logs import (
@@ -174,6 +175,17 @@ def test_segments_below_the_start_are_forgotten_whichever_are_left() -> None:
     assert [n for n in disk.names(f"{ROOT}/orders-0") if n.endswith(".log")] == names[2:]
 
 
+def test_files_beside_a_segment_that_is_gone_already_go_too() -> None:
+    disk = _filled(20, config=SMALL)
+    directory = f"{ROOT}/orders-0"
+    bases = [int(n[:20]) for n in disk.names(directory) if n.endswith(".log")]
+    for base in bases[:2]:
+        disk.unlink(f"{directory}/{base:020d}.log")
+    _after_a_kill(disk, config=SMALL, start=bases[2])
+    left = [n for n in disk.names(directory) if n != "partition.metadata"]
+    assert {int(n[:20]) for n in left} == set(bases[2:])
+
+
 def test_a_half_made_directory_is_an_empty_log() -> None:
     disk = SimulatedDisk(Random(0))
     disk.make_dir(f"{ROOT}/orders-0")
@@ -210,6 +222,50 @@ def test_producers_are_derived_from_the_log(with_snapshots: bool) -> None:
         log.append([batches[14]], leader_epoch=0, now_ms=0)
     following = batch_of("c", producer_id=7, producer_epoch=1, base_sequence=40)
     assert isinstance(log.append([following], leader_epoch=0, now_ms=0), Appended)
+
+
+@pytest.fixture
+def _little_is_walked(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(recovery, "WALKED_BYTES_MIN", 1000)
+
+
+@pytest.mark.usefixtures("_little_is_walked")
+def test_all_five_batches_of_a_producer_are_known_though_much_was_written_since() -> None:
+    disk = SimulatedDisk(Random(0))
+    log = open_log(open_store(disk))
+    batches = [batch_of("a", producer_id=7, producer_epoch=1, base_sequence=n) for n in range(6)]
+    for batch in batches:
+        log.append([batch], leader_epoch=0, now_ms=0)
+        write(log)
+    fill(log, 60)
+    log = _after_a_kill(disk, config=SMALL)
+    for n in range(1, 6):
+        assert log.append([batches[n]], leader_epoch=0, now_ms=0) == Repeated(n, n + 1, -1)
+    with pytest.raises(OutOfOrderSequence):
+        log.append([batches[0]], leader_epoch=0, now_ms=0)
+
+
+@pytest.mark.usefixtures("_little_is_walked")
+def test_what_a_producer_has_sent_last_is_known_though_all_that_came_after_was_lost() -> None:
+    disk = SimulatedDisk(Random(0))
+    log = open_log(open_store(disk))
+    batches = [batch_of("a", producer_id=7, producer_epoch=1, base_sequence=n) for n in range(12)]
+    for batch in batches[:6]:
+        log.append([batch], leader_epoch=0, now_ms=0)
+    fill(log, 1)
+    # One job: much of others, then the producer's; the power goes before those are there.
+    for number in range(60):
+        log.append([batch_of(str(number))], leader_epoch=0, now_ms=0)
+    for batch in batches[6:]:
+        log.append([batch], leader_epoch=0, now_ms=0)
+    job = log.begin_write()
+    assert job is not None
+    del job.pieces[-3:]
+    job.run()
+    log = _after_a_kill(disk, config=SMALL)
+    assert log.marks.durable < 67
+    assert log.append([batches[5]], leader_epoch=0, now_ms=0) == Repeated(5, 6, -1)
+    assert isinstance(log.append([batches[6]], leader_epoch=0, now_ms=0), Appended)
 
 
 def test_a_producer_is_known_though_all_its_batches_are_gone() -> None:

@@ -14,20 +14,24 @@ def _producers() -> Producers:
     producers = Producers()
     for sequence, base in ((0, 10), (2, 20), (4, 30)):
         batch = batch_of("x", "y", producer_id=7, producer_epoch=3, base_sequence=sequence)
-        producers.note(batch, base=base, heard_ms=500 + base)
+        producers.note(batch, base=base, heard_ms=500 + base, settled=base)
     batch = batch_of("z", producer_id=8, producer_epoch=0, base_sequence=(1 << 31) - 1)
-    producers.note(batch, base=40, heard_ms=900)
+    producers.note(batch, base=40, heard_ms=900, settled=40)
     return producers
 
 
-def test_each_producers_last_batch_comes_back() -> None:
+def test_each_producers_last_batches_come_back() -> None:
     again = snapshot.decoded(snapshot.encoded(_producers(), below=100))
     assert again is not None
     seven, eight = again.get(7), again.get(8)
     assert seven is not None
     assert eight is not None
-    assert (seven.epoch, seven.heard_ms, list(seven.seen)) == (3, 530, [Seen(4, 5, 30, 32, -1)])
-    assert list(eight.seen) == [Seen((1 << 31) - 1, (1 << 31) - 1, 40, 41, -1)]
+    assert (seven.epoch, seven.heard_ms, list(seven.seen)) == (
+        3,
+        530,
+        [Seen(3, 0, 1, 10, 12, -1), Seen(3, 2, 3, 20, 22, -1), Seen(3, 4, 5, 30, 32, -1)],
+    )
+    assert list(eight.seen) == [Seen(0, (1 << 31) - 1, (1 << 31) - 1, 40, 41, -1)]
 
 
 def test_what_stands_behind_the_offset_is_left_out() -> None:
@@ -35,14 +39,14 @@ def test_what_stands_behind_the_offset_is_left_out() -> None:
     assert again is not None
     seven = again.get(7)
     assert seven is not None
-    assert list(seven.seen) == [Seen(2, 3, 20, 22, -1)]
+    assert list(seven.seen) == [Seen(3, 0, 1, 10, 12, -1), Seen(3, 2, 3, 20, 22, -1)]
     assert again.get(8) is None
 
 
 def test_the_bytes_are_kafkas() -> None:
     producers = Producers()
     batch = batch_of("x", "y", producer_id=7, producer_epoch=3, base_sequence=4)
-    producers.note(batch, base=30, heard_ms=256)
+    producers.note(batch, base=30, heard_ms=256, settled=30)
     assert snapshot.encoded(producers, below=32)[6:] == bytes.fromhex(
         "00000001 0000000000000007 0003 00000005 000000000000001f 00000001 0000000000000100 ffffffff ffffffffffffffff"
     )

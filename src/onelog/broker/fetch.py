@@ -87,10 +87,18 @@ class Fetching:
     def _read(self, read: Read, *, room: int, is_first: bool, isolation: Isolation, view: View) -> ReadResult:
         partition = self._served.partition(read.topic, read.partition)
         partition.check_epoch(read.leader_epoch)
-        bytes_max = min(read.bytes_max, room)
+        # A first batch that was larger than its bound leaves less than nothing for those behind it.
+        bytes_max = max(0, min(read.bytes_max, room))
         if view is View.CLEAN:
             isolation = Isolation.READ_COMMITTED
-        batches: list[Batch] = partition.read(read.offset, bytes_max=bytes_max, isolation=isolation)
+        batches: list[Batch] = partition.read(
+            read.offset,
+            bytes_max=bytes_max,
+            isolation=isolation,
+            at_least_one=is_first,
+            # Who takes batches as they are checks them; who gets records out of them cannot.
+            is_checked=view is View.CLEAN,
+        )
         if batches and not is_first and batches[0].size > bytes_max:
             batches = []  # only the first partition with records may go over its bound
         offset_next = batches[-1].offset_end if batches else read.offset

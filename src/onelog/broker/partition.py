@@ -5,6 +5,8 @@ saw it: a repeated batch, a refusal for its sequence. Readers see what is durabl
 Parses nothing and knows no policy but what its topic's settings say.
 """
 
+import errno
+import logging
 from collections import deque
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -15,6 +17,8 @@ from onelog.broker.topics.settings import TopicPolicy
 from onelog.broker.values import Aborted, AppendResult, PartitionInfo
 from onelog.broker.waiting import Waiter
 from onelog.errors import (
+    CorruptBatch,
+    DiskFailed,
     OffsetOutOfRange,
     OnelogError,
     PartitionClosed,
@@ -23,8 +27,11 @@ from onelog.errors import (
 )
 from onelog.model import Isolation, TopicName
 from onelog.records.batch import Batch
-from onelog.storage.log import Appended, Found, Marks, PartitionLog
+from onelog.records.codec import validate
+from onelog.storage.log import Appended, Found, Marks, PartitionLog, SegmentInfo
 from onelog.ticket import Ticket
+
+LOG = logging.getLogger("onelog")
 
 
 class Partition:
@@ -99,8 +106,20 @@ class Partition:
         self._unseen.append((appended.next, sum(batch.size for batch in batches)))
         return self._committer.stage(log, appended.base, appended.next, appended.buffers, result)
 
-    def read(self, offset: int, *, bytes_max: int, isolation: Isolation) -> list[Batch]:
-        """Whole visible batches from offset on; the first may be larger than bytes_max."""
+    def read(
+        self,
+        offset: int,
+        *,
+        bytes_max: int,
+        isolation: Isolation,
+        at_least_one: bool = True,
+        is_checked: bool = False,
+    ) -> list[Batch]:
+        """Whole visible batches from offset on; the first may be larger than bytes_max.
+
+        Unless at_least_one is off: then one that is larger may come too, or may not.
+        is_checked: nobody behind us holds them against their checksums, so it is done here.
+        """
         log = self.log
         marks = log.marks
         if not marks.start <= offset <= marks.appended:
@@ -112,10 +131,24 @@ class Partition:
                 end=visible_end(marks, isolation),
             )
         offset_max = visible_end(marks, isolation)
-        if offset >= offset_max:
+        if offset >= offset_max or (bytes_max <= 0 and not at_least_one):
             return []
         with self._closing_when_damaged():
-            return log.read(offset, bytes_max=bytes_max, offset_max=offset_max)
+            batches = log.read(offset, bytes_max=bytes_max, offset_max=offset_max)
+            if is_checked:
+                self._check(batches)
+            return batches
+
+    def _check(self, batches: Sequence[Batch]) -> None:
+        """What was acknowledged had the right checksum, so a wrong one is damage."""
+        for batch in batches:
+            where = f"{self.topic}/{self.index}, batch at offset {batch.base_offset}"
+            try:
+                validate(batch.data, where=where)
+            except CorruptBatch as error:
+                raise PartitionClosed(
+                    topic=self.topic, partition=self.index, reason=error.message.rstrip(".")
+                ) from error
 
     def find_time(self, timestamp_ms: int, *, isolation: Isolation) -> Found | None:
         """The first visible record of this time or later."""
@@ -149,9 +182,15 @@ class Partition:
             stable=log.marks.stable,
             offset_next=log.marks.appended,
             leader_epoch=self.leader_epoch,
-            segment_count=max(1, len(log.segments())),
+            segment_count=max(1, len(self.segments())),
             size_bytes=log.size_bytes,
         )
+
+    def segments(self) -> list[SegmentInfo]:
+        """What the log consists of; none before its first write."""
+        log = self.log
+        with self._closing_when_damaged():
+            return log.segments()
 
     def decide_start(self, offset: int) -> bool:
         """Whether the log is to begin later than all that was decided before."""
@@ -186,7 +225,8 @@ class Partition:
         self.wake()
         if log is None:
             return Ticket.resolved(None)
-        return self._committer.detach(log, error).then(lambda _: log.close())
+        # Its index is worth no sync: the files go, or are not to be trusted.
+        return self._committer.detach(log, error).then(lambda _: log.close(leaves_index=False))
 
     def shut(self) -> None:
         """The broker stops: nothing works on the files any more."""
@@ -196,13 +236,14 @@ class Partition:
     @contextmanager
     def _closing_when_damaged(self) -> Iterator[None]:
         # A log that cannot be read is closed, and says so, rather than serving around the damage.
+        # What a producer put into a batch is no damage: it is an answer to who looks into it.
         try:
             yield
-        except OnelogError as error:
-            closed = error
-            if not isinstance(error, PartitionClosed):
-                closed = PartitionClosed(topic=self.topic, partition=self.index, reason=error.message)
-            self.close(closed)
+        except (PartitionClosed, DiskFailed) as error:
+            closed = closed_because(error, topic=self.topic, partition=self.index)
+            if not _is_out_of_handles(error):
+                LOG.error("%s", closed)
+                self.close(closed)
             raise closed from error
 
     def _tell_waiters(self) -> None:
@@ -212,6 +253,23 @@ class Partition:
             size += self._unseen.popleft()[1]
         for waiter in list(self._waiters):
             waiter.seen(size)
+
+
+def closed_because(error: OnelogError, *, topic: TopicName, partition: int) -> PartitionClosed:
+    """What all hear of a log that cannot be opened or read."""
+    if isinstance(error, PartitionClosed):
+        return error
+    reason = error.message.rstrip(".")
+    if isinstance(error, DiskFailed):
+        # Its message says that the broker stops, which a failed write is for.
+        reason = f"{error.path}: {error.found} while {error.doing}"
+    return PartitionClosed(topic=topic, partition=partition, reason=reason)
+
+
+def _is_out_of_handles(error: OnelogError) -> bool:
+    """Whether it is the process that lacks something, for now, and not the log."""
+    cause = error.__cause__
+    return isinstance(cause, OSError) and cause.errno in (errno.EMFILE, errno.ENFILE)
 
 
 def visible_end(marks: Marks, isolation: Isolation) -> int:

@@ -5,6 +5,7 @@ segments go; what is below the start in a segment that stays is not read any mor
 """
 
 import asyncio
+from contextlib import suppress
 
 from onelog.broker.catalog import Catalog, Statement
 from onelog.broker.committer import Committer
@@ -74,17 +75,20 @@ class Retention:
         raised: list[tuple[Topic, Partition, int]] = []
         for topic, partition in self._served.partitions():
             if partition.is_open:
-                raised.append((topic, partition, self._start_of(partition, now_ms)))
+                with suppress(OnelogError):  # one that turns out to be damaged is closed by this
+                    raised.append((topic, partition, self._start_of(partition, now_ms)))
         return self._raise(raised)
 
     def _look(self) -> None:
-        self.check()
-        self.start()
+        try:
+            self.check()
+        finally:
+            self.start()  # whatever it was that broke: it does not end retention for all logs
 
     def _start_of(self, partition: Partition, now_ms: int) -> int:
         log, limits = partition.log, partition.policy.limits
         log.producers.expire(now_ms)
-        segments = log.segments()
+        segments = partition.segments()
         if should_roll(segments, limits, now_ms=now_ms):
             # A segment goes as a whole and the active one stays: where nothing is written any
             # more, the last records would never go. They do in the round after this one.

@@ -67,6 +67,18 @@ def limited(start: Offsets, latest: Offsets, rows_max: int) -> Offsets:
     return ends
 
 
+def ends(begun: Offsets, latest: Offsets, rows_max: int | None) -> Offsets:
+    """Where the next batch ends. Offsets do not go back while the log is the same one.
+
+    A log that ends before what was read was made anew (whether that may be is judged elsewhere):
+    this batch reads nothing of it, and the next one begins at its first record.
+    """
+    wanted = latest if rows_max is None else limited(begun, latest, rows_max)
+    found = {place: max(at, begun.get(place, 0)) for place, at in {**begun, **wanted}.items()}
+    anew = [place for place in begun if latest.get(place, begun[place]) < begun[place]]
+    return {**found, **dict.fromkeys(anew, 0)}
+
+
 def ranges(start: Offsets, end: Offsets) -> list[Range]:
     """What to read between two offsets, in the order of partitions; empty ones are left out.
 

@@ -15,6 +15,7 @@ from pyspark.sql.types import StructType
 
 from onelog.records.columns import to_arrow
 from onelog.spark.log import Log
+from onelog.spark.offsets import Place
 from onelog.spark.options import SourceOptions
 from onelog.spark.planning import Loss, Range, losses, refusal
 
@@ -44,7 +45,8 @@ def read_range(
                 position = _passed_over(options, log, partition.range, position)
                 continue
             if not fetched.batches:
-                raise ValueError(_stalled(partition.range, position, fetched.high_watermark))
+                _borne_or_refused(options, _cut_short(place, position, fetched.high_watermark))
+                return
             yield from to_arrow(
                 fetched.batches,
                 offset_start=position,
@@ -57,10 +59,9 @@ def read_range(
             position = fetched.next_offset
 
 
-def _stalled(wanted: Range, position: int, high_watermark: int) -> str:
-    return (
-        f"{wanted.place}: nothing came from offset {position} on, and the range ends at {wanted.end}; "
-        f"the log ends at {high_watermark}. The topic was made anew, or its broker lost records."
+def _cut_short(place: Place, position: int, high_watermark: int) -> Loss:
+    return Loss(
+        place, f"nothing came from offset {position} on; the log ends at {high_watermark} (it was made anew)"
     )
 
 
@@ -69,8 +70,12 @@ def _passed_over(options: SourceOptions, log: Log, wanted: Range, position: int)
     place = wanted.place
     earliest, latest = log.earliest([place]), log.latest([place])
     lost = losses({place: position}, earliest=earliest, latest=latest)
-    lost = lost or [Loss(place, f"offset {position} is wanted; the log refused it")]
-    if options.fail_on_data_loss:
-        raise ValueError(refusal(lost))
-    LOG.warning("data was lost and is passed over: %s", lost[0])
+    _borne_or_refused(options, *lost or [Loss(place, f"offset {position} is wanted; the log refused it")])
     return earliest[place] if earliest[place] > position else wanted.end
+
+
+def _borne_or_refused(options: SourceOptions, *lost: Loss) -> None:
+    if options.fail_on_data_loss:
+        raise ValueError(refusal(list(lost)))
+    for loss in lost:
+        LOG.warning("data was lost and is passed over: %s", loss)

@@ -22,7 +22,7 @@ from pyspark.sql.types import StructType
 from onelog.spark.log import Log
 from onelog.spark.offsets import Offsets, OffsetsDict, from_dict, to_dict
 from onelog.spark.options import SourceOptions
-from onelog.spark.planning import limited, losses, ranges, refusal, resolved
+from onelog.spark.planning import ends, losses, ranges, refusal, resolved
 from onelog.spark.reader import RangePartition, read_range
 
 LOG = logging.getLogger("onelog.spark")
@@ -63,10 +63,8 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         latest = self._target if self._target is not None else self._asked(begun)
         self._judge(begun, latest)
         self._latest = latest
-        end = limited(begun, latest, limit.max_rows) if isinstance(limit, ReadMaxRows) else latest
-        # Offsets never go back: what was read stays read, whatever became of the topic.
-        end = {p: max(at, begun.get(p, 0)) for p, at in {**begun, **end}.items()}
-        return to_dict(end)
+        rows_max = limit.max_rows if isinstance(limit, ReadMaxRows) else None
+        return to_dict(ends(begun, latest, rows_max))
 
     def reportLatestOffset(self) -> OffsetsDict | None:  # noqa: N802  # Spark's name
         return None if self._latest is None else to_dict(self._latest)

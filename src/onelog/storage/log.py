@@ -161,7 +161,7 @@ class PartitionLog:
             if is_there:
                 continue
             placed = batch.renumbered(base_offset=following, leader_epoch=leader_epoch)
-            self.producers.note(placed, base=following, heard_ms=now_ms)
+            self.producers.note(placed, base=following, heard_ms=now_ms, settled=self.marks.settled)
             self._tail.append(placed)
             self._tail_ms.append(now_ms)
             buffers.append(placed.data)

@@ -1,7 +1,7 @@
 """Which record was the first at or after some time, and which is the newest.
 
-The batches' headers lead to the batch; only that one is decoded. What a header claims and
-its records do not hold is passed over.
+The batches' headers lead to the batch; only that one is looked into. What a header claims
+and its records do not hold is passed over.
 """
 
 from collections.abc import Iterable
@@ -26,9 +26,8 @@ def first_at_or_after(
             return None
         if batch.offset_end <= start or batch.max_timestamp_ms < timestamp_ms:
             continue
-        for offset, record in batch.numbered():
-            if start <= offset < offset_max and record.timestamp_ms >= timestamp_ms:
-                return Found(offset, record.timestamp_ms)
+        if found := batch.find_time(timestamp_ms, offset_start=start, offset_end=offset_max):
+            return Found(*found)
     return None
 
 
@@ -40,7 +39,7 @@ def newest(batches: Iterable[Batch], *, start: int, offset_max: int) -> Found | 
             break
         if batch.offset_end <= start or (best and batch.max_timestamp_ms <= best.timestamp_ms):
             continue
-        for offset, record in batch.numbered():
-            if start <= offset < offset_max and (not best or record.timestamp_ms > best.timestamp_ms):
-                best = Found(offset, record.timestamp_ms)
+        found = batch.find_time_max(offset_start=start, offset_end=offset_max)
+        if found and (not best or found[1] > best.timestamp_ms):
+            best = Found(*found)
     return best

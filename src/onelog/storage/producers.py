@@ -8,8 +8,10 @@ leaves a gap, or comes from a producer that was replaced, is refused.
 from collections import deque
 from collections.abc import Iterable
 from dataclasses import dataclass
+from itertools import islice
 
 from onelog.errors import OutOfOrderSequence, StaleProducerEpoch
+from onelog.model import OFFSET_MAX
 from onelog.records.batch import Batch
 from onelog.records.record import TimestampType
 
@@ -21,8 +23,9 @@ _SEQUENCES = 1 << 31
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """A batch that is in the log: its sequences, its offsets, its time."""
+    """A batch that is in the log: its producer's epoch, its sequences, its offsets, its time."""
 
+    epoch: int
     first_sequence: int
     last_sequence: int
     base: int
@@ -31,20 +34,35 @@ class Seen:
 
 
 class Producer:
-    """One producer's epoch and its last batches."""
+    """One producer's last batches, of which the newest says its epoch.
 
-    __slots__ = ("epoch", "heard_ms", "seen")
+    Five of them count. Those that are not written yet are kept beside five that are: a power
+    cut may take them back, and what is said of the producer for an offset before them (a
+    snapshot) has to be what was true there.
+    """
 
-    def __init__(self, epoch: int, heard_ms: int, seen: Iterable[Seen] = ()) -> None:
-        self.epoch = epoch
+    __slots__ = ("heard_ms", "seen")
+
+    def __init__(self, heard_ms: int, seen: Iterable[Seen] = ()) -> None:
         self.heard_ms = heard_ms
-        self.seen: deque[Seen] = deque(seen, maxlen=BATCHES_KEPT)
+        self.seen: deque[Seen] = deque(seen)
+
+    @property
+    def epoch(self) -> int:
+        """That of the last batch."""
+        return self.seen[-1].epoch
+
+    def last(self, *, below: int = OFFSET_MAX) -> list[Seen]:
+        """The last five batches, oldest first; or the last five that end at this offset or before."""
+        found = (seen for seen in reversed(self.seen) if seen.next <= below)
+        return list(islice(found, BATCHES_KEPT))[::-1]
 
     def repeated(self, batch: Batch) -> Seen | None:
         """The batch in the log that this one is again."""
+        asked = (batch.producer_epoch, batch.base_sequence, batch.last_sequence)
         if batch.producer_epoch == self.epoch:
-            for seen in self.seen:
-                if (seen.first_sequence, seen.last_sequence) == (batch.base_sequence, batch.last_sequence):
+            for seen in self.last():
+                if (seen.epoch, seen.first_sequence, seen.last_sequence) == asked:
                     return seen
         return None
 
@@ -53,19 +71,17 @@ class Producer:
         if batch.producer_epoch < self.epoch:
             raise StaleProducerEpoch(batch.producer_id, batch.producer_epoch, self.epoch)
         expected = 0
-        if batch.producer_epoch == self.epoch and self.seen:
+        if batch.producer_epoch == self.epoch:
             expected = (self.seen[-1].last_sequence + 1) % _SEQUENCES
         if batch.base_sequence != expected:
             raise OutOfOrderSequence(batch.producer_id, batch.base_sequence, expected)
 
-    def note(self, batch: Batch, *, base: int, heard_ms: int) -> None:
-        """The batch is in the log, from offset base on."""
-        if batch.producer_epoch != self.epoch:
-            self.epoch = batch.producer_epoch
-            self.seen.clear()
+    def note(self, batch: Batch, *, base: int, heard_ms: int, settled: int) -> None:
+        """The batch is in the log, from offset base on; what ends at `settled` or before is written."""
         self.heard_ms = max(self.heard_ms, heard_ms)
         self.seen.append(
             Seen(
+                epoch=batch.producer_epoch,
                 first_sequence=batch.base_sequence,
                 last_sequence=batch.last_sequence,
                 base=base,
@@ -73,6 +89,8 @@ class Producer:
                 timestamp_ms=append_time_ms(batch),
             )
         )
+        while len(self.seen) > BATCHES_KEPT and self.seen[BATCHES_KEPT].next <= settled:
+            self.seen.popleft()
 
 
 class Producers:
@@ -109,19 +127,19 @@ class Producers:
             if known:
                 known.check(batch)
             # The next one in the same breath is judged as if this one were there already.
-            after = Producer(batch.producer_epoch, 0, known.seen if known else ())
-            after.note(batch, base=0, heard_ms=0)
+            after = Producer(0, known.last() if known else ())
+            after.note(batch, base=0, heard_ms=0, settled=0)
             ahead[batch.producer_id] = after
         return verdicts
 
-    def note(self, batch: Batch, *, base: int, heard_ms: int) -> None:
-        """The batch is in the log, from offset base on."""
+    def note(self, batch: Batch, *, base: int, heard_ms: int, settled: int) -> None:
+        """The batch is in the log, from offset base on; what ends at `settled` or before is written."""
         if not is_numbered(batch):
             return
         known = self._by_id.get(batch.producer_id)
         if known is None:
-            known = self._by_id[batch.producer_id] = Producer(batch.producer_epoch, heard_ms)
-        known.note(batch, base=base, heard_ms=heard_ms)
+            known = self._by_id[batch.producer_id] = Producer(heard_ms)
+        known.note(batch, base=base, heard_ms=heard_ms, settled=settled)
 
     def put(self, producer_id: int, producer: Producer) -> None:
         """What a snapshot knows of one."""

@@ -50,7 +50,7 @@ def recover(home: Home, handles: Handles, *, settings: LogSettings, start: int, 
     if not was_clean:
         # A process that was killed may have made directory and file without living to sync them.
         home.make()
-    bases = _without_leftovers(home, _bases(home), start)
+    bases = _bases(home, start)
     if not bases:
         _require(start == 0, home, "no segment", f"segments up to offset {start}")
         return Recovered(has_home=True)
@@ -76,29 +76,28 @@ def _check_identity(home: Home) -> None:
     if topic_id_of(home.disk, home.path) is None and not is_half_made(home.disk, home.path):
         raise LogRefused(
             f"{layout.join(home.path, layout.METADATA)}: not there or not readable; expected the id of "
-            f"topic {home.topic}, as there is more in the directory. The partition stays closed. If these "
+            f"topic {home.topic}, as there is more in the directory. If these "
             "files are that topic's, write it again, two lines: `version: 0` and "
-            f"`topic_id: {layout.kafka_id(home.topic_id)}`. If not, move the directory away."
+            f"`topic_id: {layout.kafka_id(home.topic_id)}`. If not, move the directory away"
         )
 
 
-def _bases(home: Home) -> list[int]:
-    files = (layout.segment_of(name) for name in home.disk.names(home.path))
-    return sorted(base for base, suffix in filter(None, files) if suffix == layout.LOG_SUFFIX)
-
-
-def _without_leftovers(home: Home, bases: list[int], start: int) -> list[int]:
-    """Segments wholly below the start are gone already; some of their files may still be there."""
-    dead = [base for base, following in pairwise(bases) if following <= start]
-    SegmentRemoval(home.disk, home.path, dead).run()
-    return bases[len(dead) :]
+def _bases(home: Home, start: int) -> list[int]:
+    """The segments' first offsets. What a removal that was cut off has left below the start goes."""
+    files = list(filter(None, map(layout.segment_of, home.disk.names(home.path))))
+    bases = sorted(base for base, suffix in files if suffix == layout.LOG_SUFFIX)
+    dead = sum(following <= start for _, following in pairwise(bases))
+    if bases and bases[dead] <= start:
+        leaving = {base for base, _ in files if base < bases[dead]}
+        SegmentRemoval(home.disk, home.path, sorted(leaving)).run()
+    return bases[dead:]
 
 
 def _require(holds: bool, home: Home, found: str, expected: str) -> None:
     if not holds:
         raise LogRefused(
-            f"{home.path}: found {found}; expected {expected}. The partition stays closed. "
-            "Restore the directory from a backup, or delete and create the topic to accept the loss."
+            f"{home.path}: found {found}; expected {expected}. "
+            "Restore the directory from a backup, or delete and create the topic to accept the loss"
         )
 
 
@@ -127,8 +126,8 @@ class _Recovery:
     def _derive_producers(self, sealed: list[Segment], active_base: int) -> None:
         """From a snapshot that has enough behind it, and from what follows.
 
-        A snapshot knows each producer's last batch only; the walk brings back the others that
-        may come again.
+        A snapshot that Kafka wrote knows each producer's last batch only; the walk brings back
+        the others that may come again.
         """
         behind: list[Segment] = []
         known = snapshot.load(self._home.disk, self._home.path, active_base)
@@ -147,7 +146,9 @@ class _Recovery:
         for batch in batches:
             if batch.base_offset != offset:
                 break
-            self._found.producers.note(batch, base=offset, heard_ms=batch.max_timestamp_ms)
+            self._found.producers.note(
+                batch, base=offset, heard_ms=batch.max_timestamp_ms, settled=batch.offset_end
+            )
             offset = batch.offset_end
         return offset
 
@@ -181,7 +182,9 @@ class _Recovery:
                 timestamp_ms=batch.max_timestamp_ms,
                 interval_bytes=self._settings.index_interval_bytes,
             )
-            self._found.producers.note(batch, base=offset, heard_ms=batch.max_timestamp_ms)
+            self._found.producers.note(
+                batch, base=offset, heard_ms=batch.max_timestamp_ms, settled=batch.offset_end
+            )
             if not at:
                 created_ms = batch.max_timestamp_ms
             position, offset, epoch = at + batch.size, batch.offset_end, batch.leader_epoch
@@ -196,7 +199,7 @@ class _Recovery:
             raise LogRefused(
                 f"{segment.path} at byte {segment.size}: no whole batch in order; expected batches up to "
                 f"byte {said}, as at the clean stop before. Another program wrote here, or the disk lost "
-                "data. The partition stays closed. See `onelog verify --help`."
+                "data"
             )
         file.truncate(segment.size)
         file.sync()

@@ -1,7 +1,8 @@
 """What is known of the producers at the beginning of a segment, so that a start reads less.
 
 A file that can be dropped at any moment: it only says again what the batches before it say.
-Its form is Kafka's, which keeps the last batch of each producer:
+Its form is Kafka's, which writes the last batch of each producer. Here each has up to five
+entries, oldest first; who keeps one of each, as Kafka does, is left with the last:
 
     version i16 = 1 | CRC-32C of what follows u32 | count i32 | count times:
         producer id i64 | epoch i16 | last sequence i32 | last offset i64 | offset delta i32
@@ -23,17 +24,12 @@ _SEQUENCES = 1 << 31
 
 
 def encoded(producers: Producers, *, below: int) -> bytes:
-    """The producers as they were when the log ended at this offset.
-
-    One whose last five batches all stand behind it is left out: they will be found there.
-    """
+    """The producers as they were when the log ended at this offset."""
     entries: list[bytes] = []
     for producer_id, producer in producers.items():
-        last = next((seen for seen in reversed(producer.seen) if seen.next <= below), None)
-        if last is not None:
-            count = last.next - last.base
-            place = (last.next - 1, count - 1, producer.heard_ms)
-            entries.append(_ENTRY.pack(producer_id, producer.epoch, last.last_sequence, *place, -1, -1))
+        for seen in producer.last(below=below):
+            place = (seen.next - 1, seen.next - seen.base - 1, producer.heard_ms)
+            entries.append(_ENTRY.pack(producer_id, seen.epoch, seen.last_sequence, *place, -1, -1))
     body = _COUNT.pack(len(entries)) + b"".join(entries)
     return _FRONT.pack(_VERSION, crc32c(body)) + body
 
@@ -50,8 +46,9 @@ def decoded(data: Buffer) -> Producers | None:
     producers = Producers()
     for producer_id, epoch, last_sequence, last_offset, delta, heard_ms, _, _ in _ENTRY.iter_unpack(entries):
         first = (last_sequence - delta) % _SEQUENCES
-        seen = Seen(first, last_sequence, last_offset - delta, last_offset + 1, -1)
-        producers.put(producer_id, Producer(epoch, heard_ms, [seen]))
+        seen = Seen(epoch, first, last_sequence, last_offset - delta, last_offset + 1, -1)
+        known = producers.get(producer_id)
+        producers.put(producer_id, Producer(heard_ms, [*(known.seen if known else ()), seen]))
     return producers
 
 

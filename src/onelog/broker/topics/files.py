@@ -5,20 +5,22 @@ file before its first record. Unlinking is slow and done in the thread.
 """
 
 import asyncio
+import logging
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 
 from onelog import metrics as m
 from onelog.broker.committer import Committer
-from onelog.broker.partition import Partition
+from onelog.broker.partition import Partition, closed_because
 from onelog.broker.topics.rows import PartitionRow
 from onelog.broker.topics.settings import TopicPolicy, policy_of
 from onelog.broker.values import Topic
-from onelog.errors import DiskFailed, OnelogError, PartitionClosed
+from onelog.errors import DiskFailed, OnelogError
 from onelog.metrics import Metrics
 from onelog.model import TopicId
 from onelog.storage.store import Store
 
+LOG = logging.getLogger("onelog")
 NEW = PartitionRow(log_start=0, leader_epoch=0)
 
 
@@ -50,18 +52,7 @@ class TopicFiles:
             try:
                 partition = self._open(topic, index, row, policy)
             except OnelogError as error:
-                closed = error
-                if not isinstance(error, PartitionClosed):
-                    closed = PartitionClosed(topic=topic.name, partition=index, reason=error.message)
-                partition = Partition(
-                    topic.name,
-                    index,
-                    log=None,
-                    leader_epoch=row.leader_epoch,
-                    policy=policy,
-                    committer=self._committer,
-                    closed=closed,
-                )
+                partition = self._closed(topic, index, row, policy, error)
             partitions.append(partition)
         return partitions
 
@@ -80,6 +71,13 @@ class TopicFiles:
             raise
         return made
 
+    def closed(self, topic: Topic, *, first: int, error: OnelogError) -> list[Partition]:
+        """Partitions from first on which could not be made, though their topic says that they are there."""
+        policy = policy_of(topic.settings)
+        return [
+            self._closed(topic, index, NEW, policy, error) for index in range(first, topic.partition_count)
+        ]
+
     async def remove(self, topic: Topic) -> None:
         """Every file of a topic whose partitions are closed."""
         try:
@@ -94,8 +92,11 @@ class TopicFiles:
 
     def remove_segments(self, partition: Partition) -> None:
         """Segments of which nothing is read any more, in the background."""
-        if partition.log.removable():
-            self._run(partition.log.remove_segments().run).add_done_callback(self._removed)
+        try:
+            if partition.log.removable():
+                self._run(partition.log.remove_segments().run).add_done_callback(self._removed)
+        except OnelogError as error:
+            self._stop_unless_full(error)
 
     def _run(self, work: Callable[[], int]) -> "asyncio.Future[int]":
         running = asyncio.get_running_loop().run_in_executor(self._thread, work)
@@ -128,6 +129,21 @@ class TopicFiles:
             leader_epoch=row.leader_epoch,
             policy=policy,
             committer=self._committer,
+        )
+
+    def _closed(
+        self, topic: Topic, index: int, row: PartitionRow, policy: TopicPolicy, error: OnelogError
+    ) -> Partition:
+        closed = closed_because(error, topic=topic.name, partition=index)
+        LOG.error("%s", closed)
+        return Partition(
+            topic.name,
+            index,
+            log=None,
+            leader_epoch=row.leader_epoch,
+            policy=policy,
+            committer=self._committer,
+            closed=closed,
         )
 
     def _stop_unless_full(self, error: OnelogError) -> None:
