@@ -68,6 +68,11 @@ def test_what_is_no_setting_is_refused(line: str) -> None:
         settings(line.encode())
 
 
+def test_settings_have_a_bound() -> None:
+    with pytest.raises(InvalidConfig, match="at most 16384"):
+        settings(b"#" * 16_385)
+
+
 def test_bytes_that_are_no_text_are_refused() -> None:
     with pytest.raises(InvalidConfig, match="UTF-8"):
         settings(b"\xff=1")

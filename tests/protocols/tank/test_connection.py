@@ -147,6 +147,14 @@ def test_what_is_between_brokers_is_refused_by_its_name() -> None:
         fed(connection(), wire.frame(9, bytes(12)))
 
 
+def test_a_list_of_partitions_has_as_many_as_an_answer_can_count() -> None:
+    longest = wire.frame(6, struct.pack("<I", 9) + wire.text("t") + bytes(2 * 0xFFFF))
+    [call] = fed(connection(), longest)
+    assert len(call.message.partitions) == 0xFFFF
+    with pytest.raises(ProtocolError, match="65536 of them"):
+        fed(connection(), wire.frame(6, struct.pack("<I", 9) + wire.text("t") + bytes(2 * 0x10000)))
+
+
 def test_an_unknown_kind_is_refused_before_its_payload_is_awaited() -> None:
     with pytest.raises(ProtocolError, match="frame kind at byte 0: 63"):
         fed(connection(), b"\x63" + struct.pack("<I", 1000))

@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 
 from onelog.protocols.tank.framing import HEADER_BYTES, Kind, read_header
+from onelog.protocols.tank.messages.bundle import bundles, decode_bundle, encode_bundle, unpacked
 from onelog.protocols.tank.messages.fetch import FetchedPartition, FetchResponse, Outcome
 from onelog.protocols.tank.messages.forms import REQUESTS, RESPONSES, framed
 from onelog.protocols.tank.messages.produce import ProduceResponse
-from onelog.protocols.tank.recordset import bundles, decode_bundle, encode_bundle, unpacked
 from tests.support.tank_peer import TankHouse
 
 GOLDEN = Path(__file__).parents[2] / "golden" / "tank"

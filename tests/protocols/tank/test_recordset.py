@@ -10,15 +10,14 @@ from onelog.binary.compression import Codec
 from onelog.binary.errors import BinaryError
 from onelog.errors import InvalidRecord
 from onelog.model import OFFSET_MAX
-from onelog.protocols.tank.recordset import (
+from onelog.protocols.tank.messages.bundle import (
     MESSAGES_MAX,
-    Chunk,
-    batch_of,
     bundles,
     decode_bundle,
     encode_bundle,
     unpacked,
 )
+from onelog.protocols.tank.recordset import Chunk, batch_of
 from onelog.records.batch import Batch
 from onelog.records.codec import validate
 from onelog.records.record import Header, Record

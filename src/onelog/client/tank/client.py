@@ -22,6 +22,7 @@ from onelog.errors import InvalidRecord
 from onelog.model import Address
 from onelog.protocols.tank.errors import Code, CreateCode, ReloadCode
 from onelog.protocols.tank.messages.admin import StatusRequest, StatusResponse
+from onelog.protocols.tank.messages.bundle import KEY_BYTES_MAX, Buffer, encode_bundle, unpacked
 from onelog.protocols.tank.messages.fetch import (
     SEQUENCE_END,
     SEQUENCE_FIRST,
@@ -50,7 +51,6 @@ from onelog.protocols.tank.messages.topics import (
     ReloadConfigRequest,
     ReloadConfigResponse,
 )
-from onelog.protocols.tank.recordset import KEY_BYTES_MAX, Buffer, encode_bundle, unpacked
 from onelog.records.record import Record
 
 T = TypeVar("T")

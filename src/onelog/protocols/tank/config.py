@@ -15,6 +15,7 @@ from typing import Final
 from onelog.errors import InvalidConfig, Unsupported
 
 VALUE_CHARS_MAX: Final = 127
+CONFIG_BYTES_MAX: Final = 16 << 10
 
 _UNITS: Final = {"": 1, "s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 604_800}
 _SIZES: Final = {"": 0, "b": 0, "k": 1, "kb": 1, "m": 2, "mb": 2, "g": 3, "gb": 3, "t": 4, "tb": 4}
@@ -37,6 +38,8 @@ class _Setting:
 def settings(text: bytes) -> dict[str, str]:
     """The settings that the lines ask for, or InvalidConfig, or Unsupported."""
     found: dict[str, str] = {}
+    if len(text) > CONFIG_BYTES_MAX:
+        raise InvalidConfig(key="config", value=f"{len(text)} bytes", expected=f"at most {CONFIG_BYTES_MAX}")
     try:
         lines = text.decode().splitlines()
     except UnicodeDecodeError as error:

@@ -1,6 +1,6 @@
 import pytest
 
-from onelog.metrics import LOSSES
+from onelog.metrics import LOSSES, RECORDS_FETCHED
 from onelog.protocols.tank.handlers import fetch as subject
 from onelog.records.batch import Batch
 from onelog.records.record import Header, Record
@@ -340,6 +340,15 @@ def test_what_came_is_not_lost_when_time_is_over_before_there_was_enough(peer: T
     peer.house.advance(500)
     part = wire.fetched(waiting.frame()).only
     assert (part.base, wire.bundles(part.chunk)) == (1, [wire.bundle(b"a")])
+
+
+def test_what_was_waited_for_is_counted_once(peer: TankPeer) -> None:
+    peer.house.make()
+    for least in (0, 30):
+        [waiting] = peer.begin(wire.fetch(("orders", [(0, END)]), wait=10_000, least=least))
+        peer.produce(b"x" * 50)
+        assert waiting.frame()
+    assert peer.house.metrics.value(RECORDS_FETCHED, "tank") == 2
 
 
 def test_a_topic_that_goes_ends_the_wait(peer: TankPeer) -> None:

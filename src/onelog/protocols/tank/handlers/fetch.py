@@ -220,7 +220,7 @@ class _Fetch:
                 wait_ms=wait_ms,
                 isolation=ISOLATION,
                 view=View.CLEAN,
-                dialect=DIALECT,
+                dialect=None,  # look() reads it again, for the reader
             )
         except OnelogError:
             return []

@@ -8,13 +8,14 @@ from onelog.protocols.contract import Outcome
 from onelog.protocols.tank.errors import Code, produce_code
 from onelog.protocols.tank.framing import FRAME_BYTES_MAX
 from onelog.protocols.tank.handlers.context import DIALECT, Context, later
+from onelog.protocols.tank.messages.bundle import MESSAGES_MAX
 from onelog.protocols.tank.messages.produce import (
     ProduceEntry,
     ProduceRequest,
     ProduceResponse,
     ProduceTopic,
 )
-from onelog.protocols.tank.recordset import MESSAGES_MAX, batch_of
+from onelog.protocols.tank.recordset import batch_of
 from onelog.ticket import Ticket, all_done
 
 RULES: Final = ProduceRules(dialect=DIALECT, batch_bytes_max=FRAME_BYTES_MAX)

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from onelog.binary.cursor import Reader, Writer
+from onelog.binary.errors import BinaryError
 from onelog.binary.fields import Order, bytes8, bytes_uvarint, u8, u16, u32
 from onelog.binary.message import LITTLE, message
 
@@ -22,6 +23,7 @@ Buffer = bytes | bytearray | memoryview
 NOWHERE: Final = (1 << 64) - 1
 OTHER_LEADER: Final = 0xFC
 _LEADER_BYTES: Final = 6
+_LISTED_MAX: Final = 0xFFFF
 
 
 @message(byte_order=LITTLE)
@@ -147,6 +149,9 @@ def decode_discover_partitions(view: memoryview) -> DiscoverPartitionsRequest:
     """The request, with or without a list."""
     reader = Reader(view, order=Order.LITTLE)
     request = DiscoverPartitionsRequest(reader.u32("request id"), _text(reader))
+    # An answer counts them with 16 bits; what is left of the frame could be millions.
+    if reader.left > _LISTED_MAX * 2:
+        raise BinaryError("partitions", reader.pos, f"{reader.left // 2} of them", f"at most {_LISTED_MAX}")
     while reader.left:
         request.partitions.append(reader.u16("partition"))
     return request
