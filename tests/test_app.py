@@ -9,13 +9,14 @@ from typing import Any
 
 import pytest
 
-from onelog.app import App
+from onelog.app import App, _listeners
 from onelog.client.kafka.client import KafkaClient
 from onelog.client.kafka.producer import Producer
 from onelog.config import ConfigError, load
 from onelog.errors import DiskFailed
+from onelog.protocols.registry import ENDPOINTS
 from onelog.records.record import Record
-from onelog.server.listener import ListenFailed
+from onelog.server.listener import LOOPBACK_HOSTS, ListenFailed
 
 
 def _app(folder: Path, listen: str, **flags: Any) -> App:
@@ -33,6 +34,13 @@ async def test_every_listener_that_was_named_serves_and_no_other(tmp_path: Path)
     assert sorted(addresses) == ["console", "kafka"]
     assert all(at.port > 0 for at in addresses.values())
     await app.stop()
+
+
+def test_without_a_word_every_default_port_opens() -> None:
+    found = {listen.name: (listen.port, tuple(listen.hosts)) for listen in _listeners("")}
+    ports = {"shared": 9092, "console": 8088, **{e.listener: e.port for e in ENDPOINTS if not e.shared}}
+    assert found == {name: (port, LOOPBACK_HOSTS) for name, port in ports.items()}
+    assert found["tank"][0] == 11011
 
 
 async def test_a_client_is_sent_to_the_advertised_address(tmp_path: Path) -> None:

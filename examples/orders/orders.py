@@ -12,6 +12,7 @@ from onelog.client.kafka.client import KafkaClient
 from onelog.client.kafka.errors import KafkaError
 from onelog.client.kafka.producer import Producer
 from onelog.client.rustlog.client import RustLogClient
+from onelog.client.tank.client import TankClient
 from onelog.protocols.kafka.errors import Code
 from onelog.records.record import Record
 
@@ -51,11 +52,27 @@ def with_rustlog(bootstrap: str, orders: Sequence[bytes], *, now_ms: int) -> Non
             client.produce(TOPIC, partition, orders[partition::PARTITIONS])
 
 
-WRITERS: Mapping[str, Callable[..., None]] = {"kafka": with_kafka, "rustlog": with_rustlog}
+def with_tank(bootstrap: str, orders: Sequence[bytes], *, now_ms: int) -> None:
+    """With keys and times; which partition is ours to say, so it is the customer's own."""
+    records: dict[int, list[Record]] = {}
+    for order in orders:
+        key = _customer(order)
+        partition = sum(key or b"") % PARTITIONS
+        records.setdefault(partition, []).append(Record(key=key, value=order, timestamp_ms=now_ms))
+    with TankClient(bootstrap) as client:
+        for partition, some in records.items():
+            client.produce(TOPIC, partition, some)
 
 
-def write(bootstrap: str, *, now: datetime, count: int = 40) -> dict[str, int]:
-    """Orders through every dialect; how many through each."""
+WRITERS: Mapping[str, Callable[..., None]] = {
+    "kafka": with_kafka,
+    "rustlog": with_rustlog,
+    "tank": with_tank,
+}
+
+
+def write(bootstrap: str, *, own: Mapping[str, str], now: datetime, count: int = 40) -> dict[str, int]:
+    """Orders through every dialect; how many through each. own: of dialects with a port of their own."""
     with KafkaClient(bootstrap) as client:
         try:
             Admin(client).create_topic(TOPIC, partition_count=PARTITIONS)
@@ -66,7 +83,7 @@ def write(bootstrap: str, *, now: datetime, count: int = 40) -> dict[str, int]:
     written = {}
     for turn, (dialect, writer) in enumerate(WRITERS.items()):
         orders = [*sample(now, first_id=now_ms * 10 + turn * count, count=count), *SPOILT]
-        writer(bootstrap, orders, now_ms=now_ms)
+        writer(own.get(dialect, bootstrap), orders, now_ms=now_ms)
         written[dialect] = len(orders)
     return written
 

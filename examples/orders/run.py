@@ -38,7 +38,7 @@ from onelog.pipeline.run import run, started
 from onelog.spark import session
 
 PIPELINE = Path(__file__).with_name("pipeline.toml")
-FREE_PORTS = ("--listen", "shared=127.0.0.1:0", "--listen", "console=127.0.0.1:0")
+FREE_PORTS = tuple(f"--listen={name}=127.0.0.1:0" for name in ("shared", "tank", "console"))
 START_TIMEOUT_S = 30.0
 STOP_TIMEOUT_S = 15.0
 PORT_TAKEN = "the port is taken"
@@ -56,7 +56,8 @@ def main() -> int:
     try:
         with serving() as listeners:
             bootstrap = _address(listeners["shared"])
-            written = orders.write(bootstrap, now=datetime.now(UTC))
+            own = {name: _address(at) for name, at in listeners.items()}
+            written = orders.write(bootstrap, own=own, now=datetime.now(UTC))
             print("orders written:", ", ".join(f"{n} through {dialect}" for dialect, n in written.items()))
             return work(dataclasses.replace(load(str(PIPELINE)), bootstrap=bootstrap), once=once)
     except (ClientError, PipelineError, session.SessionError, BrokerFailed) as error:

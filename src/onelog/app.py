@@ -142,7 +142,9 @@ def _limits_that_fit(limits: ServerLimits) -> ServerLimits:
 
 def _listeners(text: str) -> list[_Listen]:
     if not text:
-        return [_Listen(SHARED, LOOPBACK_HOSTS, SHARED_PORT), _Listen(CONSOLE, LOOPBACK_HOSTS, CONSOLE_PORT)]
+        own = [_Listen(e.listener, LOOPBACK_HOSTS, e.port) for e in ENDPOINTS if not e.shared]
+        shared = _Listen(SHARED, LOOPBACK_HOSTS, SHARED_PORT)
+        return [shared, *own, _Listen(CONSOLE, LOOPBACK_HOSTS, CONSOLE_PORT)]
     known = {SHARED, CONSOLE, *(e.listener for e in ENDPOINTS)}
     found: dict[str, _Listen] = {}
     for name, address in _address_pairs(text, "listen"):

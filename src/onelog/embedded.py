@@ -16,7 +16,7 @@ from onelog.app import App
 from onelog.config import load
 from onelog.model import Address
 
-ANY_PORTS = "shared=localhost:0,console=localhost:0"
+ANY_PORTS = "shared=localhost:0,tank=localhost:0,console=localhost:0"
 
 
 class Broker:

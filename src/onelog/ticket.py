@@ -6,8 +6,8 @@ share one sync. It belongs to the loop's thread; other threads hand over to it f
 """
 
 import asyncio
-from collections.abc import Callable, Generator
-from typing import Generic, TypeVar
+from collections.abc import Callable, Generator, Sequence
+from typing import Any, Generic, TypeVar
 
 from onelog.errors import OnelogError
 
@@ -104,6 +104,24 @@ class Ticket(Generic[T]):
                 asyncio.get_running_loop().call_exception_handler(
                     {"message": "a callback of a ticket failed", "exception": error}
                 )
+
+
+def all_done(tickets: Sequence[Ticket[Any]]) -> Ticket[None]:
+    """Done when all of them are, however they ended. Costs no future."""
+    together: Ticket[None] = Ticket()
+    pending = len(tickets)
+
+    def one_done(_: Ticket[Any]) -> None:
+        nonlocal pending
+        pending -= 1
+        if pending == 0:
+            together.resolve(None)
+
+    if not tickets:
+        together.resolve(None)
+    for ticket in tickets:
+        ticket.add_callback(one_done)
+    return together
 
 
 def _follow(done: "Ticket[T]", fn: "Callable[[T], U]", following: "Ticket[U]") -> None:

@@ -7,7 +7,7 @@ import zstandard
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from onelog.binary.compression import Codec, compress, decompress
+from onelog.binary.compression import Codec, compress, decompress, snappy_block
 from onelog.binary.errors import BinaryError
 
 COMPRESSING = [codec for codec in Codec if codec is not Codec.NONE]
@@ -137,3 +137,11 @@ def test_threads_do_not_meet() -> None:
             packed = compress(codec, data)
             found = threads.map(lambda _, c=codec, p=packed: decompress(c, p, bytes_max=len(data)), range(20))
             assert set(found) == {data}
+
+
+@given(st.binary(max_size=200_000))
+@settings(max_examples=30, deadline=None)
+def test_a_block_of_snappy_stands_alone(data: bytes) -> None:
+    block = snappy_block(data)
+    assert not block.startswith(bytes.fromhex("82534e41"))
+    assert decompress(Codec.SNAPPY, block, bytes_max=len(data)) == data

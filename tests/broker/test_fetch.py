@@ -312,3 +312,16 @@ def test_a_committed_view_ends_where_the_stable_part_ends(tmp_path: Path) -> Non
                 assert _found(results) == [found]
 
     run(story())
+
+
+def test_a_look_of_our_own_is_not_counted_as_read(tmp_path: Path) -> None:
+    async def story() -> None:
+        async with open_desk(tmp_path) as desk:
+            await desk.topic()
+            await desk.append(batch("a", "b"))
+            found = answered(desk.broker.fetch([read()], bytes_max=MIB, dialect=None))
+            waited = desk.broker.wait_fetch([read()], bytes_max=MIB, bytes_min=1, wait_ms=9, dialect=None)
+            assert values(found) == values(answered(await waited)) == ["a", "b"]
+            assert desk.broker.metrics.total(m.RECORDS_FETCHED) == 0
+
+    run(story())

@@ -1,5 +1,6 @@
 """Where things stand in a log."""
 
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -7,6 +8,8 @@ import pytest
 from onelog.broker.broker import OffsetAt, Spot
 from onelog.errors import UnknownLeaderEpoch, UnknownPartition, UnknownTopic
 from onelog.model import Isolation
+from onelog.records.batch import Batch
+from onelog.records.record import Record
 from tests.support.brokers import batch, open_desk
 from tests.support.virtual_clock import run, turns
 
@@ -24,6 +27,36 @@ def test_the_ends_of_a_log(tmp_path: Path) -> None:
             await turns(50)
             assert at("orders", 0, at=Spot.EARLIEST) == OffsetAt(1, -1, 0)
             assert at("orders", 0, at=Spot.LATEST) == OffsetAt(3, -1, 0)
+
+    run(story())
+
+
+def test_the_first_record_may_stand_behind_the_start(tmp_path: Path) -> None:
+    async def story() -> None:
+        async with open_desk(tmp_path) as desk:
+            await desk.topic()
+            at = partial(desk.broker.list_offset, "orders", 0, at=Spot.FIRST_RECORD)
+            assert at() == (-1, -1, -1)
+            holed = Batch.build([Record(None, b"a", 5), Record(None, b"b", 6)], offset_deltas=[99, 103])
+            await desk.append(holed, batch("c", timestamp_ms=7))
+            assert at() == OffsetAt(99, 5, 0)
+            for start, first in ((100, 103), (104, 104)):
+                await desk.broker.delete_records("orders", 0, start)
+                assert at().offset == first
+            await desk.broker.delete_records("orders", 0, 105)
+            assert at() == (-1, -1, -1)
+
+    run(story())
+
+
+def test_what_was_appended_takes_its_offsets_before_it_is_visible(tmp_path: Path) -> None:
+    async def story() -> None:
+        async with open_desk(tmp_path) as desk:
+            await desk.topic()
+            desk.syncs.shut()
+            desk.append(batch("a", "b"))
+            info = desk.broker.describe_partition("orders", 0)
+            assert (info.high_watermark, info.offset_next) == (0, 2)
 
     run(story())
 

@@ -2,15 +2,42 @@ import argparse
 
 import pytest
 
-from onelog.cli.arguments import Start, Where, add_broker, add_dialect, bootstrap, pair, seconds, start, whole
+from onelog.cli.arguments import (
+    Start,
+    Where,
+    add_broker,
+    add_dialect,
+    bootstrap,
+    bootstrap_of,
+    pair,
+    seconds,
+    start,
+    whole,
+)
 
 
 def test_a_broker_is_where_kafkas_clients_look_for_one_unless_told() -> None:
     parser = argparse.ArgumentParser()
     add_broker(parser)
+    assert parser.parse_args([]).bootstrap == "127.0.0.1:9092"
     add_dialect(parser)
     args = parser.parse_args([])
-    assert (args.bootstrap, args.timeout, args.dialect) == ("127.0.0.1:9092", 10.0, "kafka")
+    assert (bootstrap_of(args), args.timeout, args.dialect) == ("127.0.0.1:9092", 10.0, "kafka")
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        (["--dialect", "rustlog"], "127.0.0.1:9092"),
+        (["--dialect", "tank"], "127.0.0.1:11011"),
+        (["--dialect", "tank", "--bootstrap", "127.0.0.1:9092"], "127.0.0.1:9092"),
+    ],
+)
+def test_a_dialect_with_a_port_of_its_own_is_looked_for_there(words: list[str], expected: str) -> None:
+    parser = argparse.ArgumentParser()
+    add_broker(parser)
+    add_dialect(parser)
+    assert bootstrap_of(parser.parse_args(words)) == expected
 
 
 @pytest.mark.parametrize(

@@ -25,6 +25,12 @@ def filled(broker: onelog.Broker) -> list[str]:
     return ["consume", "filled", "--bootstrap", broker.bootstrap]
 
 
+def through(dialect: str, broker: onelog.Broker) -> list[str]:
+    """The arguments that lead through a dialect."""
+    own = broker.addresses.get(dialect)
+    return ["--dialect", dialect, "--bootstrap", broker.bootstrap if own is None else str(own)]
+
+
 def values(capsys: pytest.CaptureFixture[str], words: list[str], *more: str) -> list[str]:
     assert main([*words, *more]) == 0
     return sorted(capsys.readouterr().out.split())
@@ -50,8 +56,9 @@ def test_arguments_become_values() -> None:
         ["t", "--count", "0"],
         ["t", "--format", "xml"],
         ["t", "--isolation", "none"],
-        ["t", "--dialect", "tank"],
+        ["t", "--dialect", "morse"],
         ["t", "--from", "@5", "--dialect", "rustlog"],
+        ["t", "--from", "@5", "--dialect", "tank"],
     ],
 )
 def test_wrong_usage_is_2(words: list[str], capsys: pytest.CaptureFixture[str]) -> None:
@@ -59,7 +66,7 @@ def test_wrong_usage_is_2(words: list[str], capsys: pytest.CaptureFixture[str]) 
     assert capsys.readouterr().err.startswith("usage: onelog consume")
 
 
-@pytest.mark.parametrize("dialect", ["kafka", "rustlog"])
+@pytest.mark.parametrize("dialect", ["kafka", "rustlog", "tank"])
 @pytest.mark.parametrize(
     ("more", "found"),
     [
@@ -74,9 +81,14 @@ def test_wrong_usage_is_2(words: list[str], capsys: pytest.CaptureFixture[str]) 
     ],
 )
 def test_what_is_asked_for_is_printed_up_to_the_end(
-    filled: list[str], dialect: str, more: list[str], found: list[str], capsys: pytest.CaptureFixture[str]
+    broker: onelog.Broker,
+    filled: list[str],
+    dialect: str,
+    more: list[str],
+    found: list[str],
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
-    assert values(capsys, filled, "--dialect", dialect, *more) == found
+    assert values(capsys, filled, *through(dialect, broker), *more) == found
 
 
 def test_a_time_is_looked_for_in_each_partition(
@@ -114,30 +126,20 @@ def test_what_cannot_be_is_one_line_and_1(
 def test_a_topic_that_is_not_there_is_not_made_by_looking(
     broker: onelog.Broker, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    for dialect in ("kafka", "rustlog"):
-        assert main(["consume", "nothing", "--bootstrap", broker.bootstrap, "--dialect", dialect]) == 1
+    for dialect in ("kafka", "rustlog", "tank"):
+        assert main(["consume", "nothing", *through(dialect, broker)]) == 1
         assert main(["topics", "list", "--bootstrap", broker.bootstrap]) == 0
         assert "nothing" not in capsys.readouterr().out
 
 
-@pytest.mark.parametrize("dialect", ["kafka", "rustlog"])
+@pytest.mark.parametrize("dialect", ["kafka", "rustlog", "tank"])
 def test_following_prints_what_comes_until_the_count(broker: onelog.Broker, dialect: str) -> None:
     topic = f"followed-{dialect}"
     with KafkaClient(broker.bootstrap, timeout_s=10) as client:
         Admin(client).create_topic(topic, partition_count=2)
         producer = Producer(client)
         producer.send(topic, [Record(None, b"before", 1)])
-        words = [
-            "consume",
-            topic,
-            "--follow",
-            "--count",
-            "3",
-            "--dialect",
-            dialect,
-            "--bootstrap",
-            broker.bootstrap,
-        ]
+        words = ["consume", topic, "--follow", "--count", "3", *through(dialect, broker)]
         with subprocess.Popen(
             [sys.executable, "-m", "onelog", *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE
         ) as follower:

@@ -97,6 +97,9 @@ def test_a_line_that_is_wrong_is_named(
         ["orders", "--dialect", "rustlog", "--header", "k=v"],
         ["orders", "--dialect", "rustlog", "--key-separator", ":"],
         ["orders", "--dialect", "rustlog", "--compression", "zstd"],
+        ["orders", "--dialect", "tank", "--header", "k=v"],
+        ["orders", "--dialect", "tank", "--print-offsets"],
+        ["orders", "--dialect", "tank", "--compression", "zstd"],
     ],
 )
 def test_wrong_usage_is_2(words: list[str], capsys: pytest.CaptureFixture[str]) -> None:
@@ -134,6 +137,21 @@ def test_rustlog_refuses_a_record_that_it_cannot_say(
     words = ["produce", "any", "--format", "json", "--dialect", "rustlog", "--bootstrap", broker.bootstrap]
     assert main(words) == 1
     assert "RustLog cannot say keys" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("compression", ["none", "snappy"])
+def test_tank_takes_keys_and_values(
+    broker: onelog.Broker, capsys: pytest.CaptureFixture[str], compression: str
+) -> None:
+    topic = f"tanked-{compression}"
+    to = ["--dialect", "tank", "--bootstrap", broker.address("tank"), "--compression", compression]
+    words = ["produce", topic, "--value", "a", "--key", "k", "--partition", "1", *to]
+    assert main(words) == 1
+    assert "UNKNOWN_TOPIC (0xff)" in capsys.readouterr().err
+    assert main(["topics", "create", topic, "--partitions", "2", "--bootstrap", broker.bootstrap]) == 0
+    assert main(words) == 0
+    assert capsys.readouterr() == ("", "")
+    assert [(record.key, record.value) for record in stored(broker, topic, 1)] == [(b"k", b"a")]
 
 
 def test_a_line_that_is_typed_is_sent_before_the_next_one_comes(broker: onelog.Broker) -> None:

@@ -5,12 +5,14 @@ import pytest
 import onelog
 from onelog.cli.arguments import Start, Where
 from onelog.cli.output import CommandFailed
-from onelog.cli.readers import KafkaReader, Read, Reader, RustLogReader, Span, first_offsets
+from onelog.cli.readers import KafkaReader, Read, Reader, RustLogReader, Span, TankReader, first_offsets
 from onelog.client.kafka.admin import Admin
 from onelog.client.kafka.client import KafkaClient
 from onelog.client.kafka.producer import Producer
 from onelog.model import Isolation
 from onelog.records.record import Record
+from tests.support import tank_wire as wire
+from tests.support.scripted_tank import ScriptedTank
 
 SPANS = {0: Span(10, 20), 1: Span(0, 3)}
 
@@ -66,6 +68,34 @@ def test_both_dialects_read_the_same(broker: onelog.Broker) -> None:
         assert kafka.at_time(5500, [0, 1]) == {0: -1, 1: 1}
         with pytest.raises(CommandFailed, match="use --dialect kafka"):
             rustlog.at_time(5500, [0, 1])
+
+
+def test_tank_reads_the_same_and_counts_as_everybody_does(broker: onelog.Broker) -> None:
+    fill(broker, "read-tank")
+    with TankReader(broker.address("tank"), "read-tank", timeout_s=10) as reader:
+        assert reader.spans() == {0: Span(0, 0), 1: Span(0, 2)}
+        read = reader.read({0: 0, 1: 1}, wait_ms=1)
+        assert read == {0: Read([], 0), 1: Read([(1, Record(None, b"b", 6000))], 2)}
+        assert reader.read({0: 0, 1: 2}, wait_ms=1) == {0: Read([], 0), 1: Read([], 2)}
+        with pytest.raises(CommandFailed, match="use --dialect kafka"):
+            reader.at_time(5500, [0, 1])
+
+
+def test_tank_is_asked_for_as_many_partitions_at_once_as_it_can_name(broker: onelog.Broker) -> None:
+    with KafkaClient(broker.bootstrap, timeout_s=10) as client:
+        Admin(client).create_topic("many", partition_count=300)
+    with TankReader(broker.address("tank"), "many", timeout_s=10) as reader:
+        assert reader.read(dict.fromkeys(range(300), 0), wait_ms=1) == dict.fromkeys(range(300), Read([], 0))
+
+
+def test_a_partition_that_is_led_elsewhere_is_not_read_here() -> None:
+    nowhere = wire.frame(6, b"\x01\x00\x00\x00" + wire.text("t") + b"\x01\x00" + b"\xff" * 16 + b"\xfd")
+    with (
+        ScriptedTank(lambda _: nowhere) as server,
+        TankReader(server.address, "t", timeout_s=10) as reader,
+        pytest.raises(CommandFailed, match="t/0: not served here"),
+    ):
+        reader.spans()
 
 
 def test_a_reader_without_waiting_waits_itself_when_nothing_came(broker: onelog.Broker) -> None:

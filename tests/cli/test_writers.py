@@ -4,9 +4,11 @@ import onelog
 from onelog.binary.compression import Codec
 from onelog.cli.formats import Wanted
 from onelog.cli.output import CommandFailed
-from onelog.cli.writers import KafkaWriter, RustLogWriter, Written
+from onelog.cli.writers import KafkaWriter, RustLogWriter, TankWriter, Written
+from onelog.client.errors import ClientError
 from onelog.client.kafka.admin import Admin
 from onelog.client.kafka.client import KafkaClient
+from onelog.client.tank.client import TankClient
 from onelog.records.record import Header, Record
 
 
@@ -35,3 +37,23 @@ def test_rustlog_refuses_what_it_cannot_say(record: Record) -> None:
         pytest.raises(CommandFailed, match="cannot say"),
     ):
         writer.write([Wanted(record)])
+
+
+@pytest.mark.parametrize("is_snappy", [False, True])
+def test_tank_writes_to_each_partition_and_tells_no_offsets(broker: onelog.Broker, is_snappy: bool) -> None:
+    topic = f"divided-tank-{int(is_snappy)}"
+    make(broker, topic)
+    tank = broker.address("tank")
+    one, two = Record(b"k", b"a", 1), Record(None, b"b", 2)
+    with TankWriter(tank, topic, timeout_s=10, is_snappy=is_snappy) as writer, TankClient(tank) as client:
+        assert writer.write([Wanted(one, 1), Wanted(two)]) == []
+        assert [record for _, record in client.iterate(topic, 1)] == [one]
+        assert [record for _, record in client.iterate(topic, 0)] == [two]
+
+
+def test_tank_refuses_what_it_cannot_say() -> None:
+    with (
+        TankWriter("127.0.0.1:1", "any", timeout_s=1, is_snappy=False) as writer,
+        pytest.raises(ClientError, match="cannot say"),
+    ):
+        writer.write([Wanted(Record(None, None, 1))])

@@ -1,8 +1,9 @@
-"""SIGKILL of the broker, many times, under load from three kinds of clients at once.
+"""SIGKILL of the broker, many times, under load from four kinds of clients at once.
 
     kcat              one process for all kills, idempotent, retries by itself
     confluent-kafka   one producer for all kills, idempotent, retries by itself
     RustLog           a plain socket without any retry
+    TANK              the same, with numbers of its own, and a hole before every message
 
 What was acknowledged has to be there exactly once; what was not, at most once. kcat says
 only at its end that all of its lines were acknowledged, so all of them have to be there.
@@ -29,10 +30,12 @@ from typing import Any
 from confluent_kafka import Consumer, KafkaError, Message, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient, NewTopic
 
+from tests.support import tank_wire
 from tests.support.served import Served
 
 PARTITIONS = 3
-TOPICS = ("kills-kcat", "kills-confluent", "kills-rustlog")
+PORTS = ("shared", "tank", "console")
+TOPICS = ("kills-kcat", "kills-confluent", "kills-rustlog", "kills-tank")
 
 
 @dataclass
@@ -51,7 +54,7 @@ def main(argv: list[str] | None = None) -> int:
     args = parser.parse_args(argv)
     rng = random.Random(args.seed)
     with tempfile.TemporaryDirectory(prefix="onelog-kills-") as folder:
-        served = Served(Path(folder) / "data").start()
+        served = Served(Path(folder) / "data", ports=dict.fromkeys(PORTS, 0)).start()
         try:
             findings = _run(served, kills=args.kills, rng=rng)
         finally:
@@ -72,7 +75,8 @@ def _run(served: Served, *, kills: int, rng: random.Random) -> list[str]:
     kcat = _Kcat(served.bootstrap, tallies["kills-kcat"]) if with_kcat else None
     confluent = _Confluent(served.bootstrap, tallies["kills-confluent"])
     rustlog = _Rustlog(served.ports["shared"], tallies["kills-rustlog"])
-    writers = [w for w in (kcat, confluent, rustlog) if w is not None]
+    tank = _Tank(served.ports["tank"], tallies["kills-tank"])
+    writers = [w for w in (kcat, confluent, rustlog, tank) if w is not None]
     threads = [threading.Thread(target=w.run, args=(stop,)) for w in writers]
     for thread in threads:
         thread.start()
@@ -222,8 +226,10 @@ class _Confluent:
             self.tally.acknowledged[message.value().decode()] = place
 
 
-class _Rustlog:
-    name = "RustLog"
+class _Socket:
+    """One request at a time over a plain socket."""
+
+    name = ""
 
     def __init__(self, port: int, tally: Tally) -> None:
         self.port = port
@@ -236,12 +242,23 @@ class _Rustlog:
         while not stop.is_set():
             try:
                 with socket.create_connection(("127.0.0.1", self.port), timeout=20) as door:
+                    self._begin(door)
                     while not stop.is_set():
                         self._produce(door, number)
                         number += 1
             except OSError:
                 number += 1
                 stop.wait(0.02)
+
+    def _begin(self, door: socket.socket) -> None:
+        """What comes before the first request."""
+
+    def _produce(self, door: socket.socket, number: int) -> None:
+        raise NotImplementedError
+
+
+class _Rustlog(_Socket):
+    name = "RustLog"
 
     def _produce(self, door: socket.socket, number: int) -> None:
         value, partition = f"rustlog-{number}", number % PARTITIONS
@@ -257,6 +274,21 @@ class _Rustlog:
         answer = json.loads(_exactly(door, struct.unpack(">I", _exactly(door, 4))[0]))
         if answer["type"] == "ProduceResponse":
             self.tally.acknowledged[value] = (partition, answer["base_offset"])
+
+
+class _Tank(_Socket):
+    name = "TANK"
+
+    def _begin(self, door: socket.socket) -> None:
+        assert _exactly(door, len(tank_wire.PING)) == tank_wire.PING
+
+    def _produce(self, door: socket.socket, number: int) -> None:
+        value, partition, sequence = f"tank-{number}", number % PARTITIONS, 2 * number + 1
+        self.tally.sent.append(value)
+        bundle = tank_wire.sparse((sequence, value.encode()))
+        door.sendall(tank_wire.produce(("kills-tank", [(partition, bundle, sequence)]), numbered=True))
+        if _exactly(door, 10)[-1] == 0:
+            self.tally.acknowledged[value] = (partition, sequence - 1)
 
 
 def _exactly(door: socket.socket, count: int) -> bytes:

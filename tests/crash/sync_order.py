@@ -25,6 +25,7 @@ from pathlib import Path
 from confluent_kafka import Consumer, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient, NewTopic
 
+from tests.support import tank_wire
 from tests.support.served import Served
 
 _CALL = re.compile(
@@ -35,6 +36,7 @@ _WRITES = ("write", "writev", "pwrite64", "pwritev", "pwritev2")
 _SENDS = (*_WRITES, "sendto", "sendmsg")
 _SYNCS = ("fsync", "fdatasync")
 WARM_UP = 5
+PORTS = ("shared", "tank", "console")
 
 
 @dataclass
@@ -50,7 +52,7 @@ class Trace:
 
 
 def main(argv: list[str] | None = None) -> int:
-    """Trace a broker under two dialects; 0 when every answer came after its sync."""
+    """Trace a broker under each dialect; 0 when every answer came after its sync."""
     parser = argparse.ArgumentParser(prog="python -m tests.crash.sync_order")
     parser.add_argument("--requests", type=int, default=50)
     args = parser.parse_args(argv)
@@ -75,7 +77,7 @@ def _traced(folder: Path, drive: Callable[[Served, int], float], requests: int) 
     output = folder / "trace"
     calls = ",".join(("sendto,sendmsg", *_WRITES, *_SYNCS))
     wrapper = ["strace", "-f", "-y", "-ttt", "-s", "0", "-o", str(output), "-e", f"trace={calls}"]
-    with Served(folder / "data", wrapper=wrapper) as served:
+    with Served(folder / "data", wrapper=wrapper, ports=dict.fromkeys(PORTS, 0)) as served:
         begin_s = drive(served, requests)
         served.stop()
     trace = Trace()
@@ -159,6 +161,22 @@ def _rustlog_messages(requests: int) -> Iterator[dict[str, object]]:
         yield {"type": "OffsetCommit", "group": "g", "topic": "traced", "partition": 0, "offset": number}
 
 
+def _tank(served: Served, requests: int) -> float:
+    with socket.create_connection(("127.0.0.1", served.ports["tank"]), timeout=30) as door:
+        assert _exactly(door, len(tank_wire.PING)) == tank_wire.PING
+        for frame in _tank_frames(requests):
+            door.sendall(frame)
+            size = struct.unpack_from("<I", _exactly(door, 5), 1)[0]
+            assert _exactly(door, size)[-1] == 0
+    return 0.0
+
+
+def _tank_frames(requests: int) -> Iterator[bytes]:
+    yield tank_wire.create("traced", 2)
+    for number in range(requests):
+        yield tank_wire.produce(("traced", [(number % 2, tank_wire.bundle(b"x" * 100))]))
+
+
 def _exactly(door: socket.socket, count: int) -> bytes:
     data = b""
     while len(data) < count:
@@ -168,7 +186,11 @@ def _exactly(door: socket.socket, count: int) -> bytes:
     return data
 
 
-_DRIVERS: dict[str, Callable[[Served, int], float]] = {"kafka": _kafka, "rustlog": _rustlog}
+_DRIVERS: dict[str, Callable[[Served, int], float]] = {
+    "kafka": _kafka,
+    "rustlog": _rustlog,
+    "tank": _tank,
+}
 
 
 if __name__ == "__main__":

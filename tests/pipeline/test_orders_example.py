@@ -30,8 +30,10 @@ def test_the_example_lands_and_sums_what_every_dialect_wrote(spark: SparkSession
         dataclasses.replace(f, sink=dataclasses.replace(f.sink, path=str(tmp_path / f.name)))
         for f in found.flows
     )
-    with onelog.Broker(tmp_path / "data", listen="shared=127.0.0.1:0") as broker:
-        written = orders.write(broker.bootstrap, now=datetime.now(UTC), count=20)
+    with onelog.Broker(tmp_path / "data", listen="shared=127.0.0.1:0,tank=127.0.0.1:0") as broker:
+        written = orders.write(
+            broker.bootstrap, own={"tank": broker.address("tank")}, now=datetime.now(UTC), count=20
+        )
         pipeline = dataclasses.replace(found, flows=flows, bootstrap=broker.bootstrap)
         run(pipeline, once=True, spark=spark)
         with OnelogLog(broker.bootstrap) as log:

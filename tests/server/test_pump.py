@@ -205,6 +205,20 @@ async def test_silence_ends_a_connection_but_waiting_for_an_answer_is_not_silenc
         assert await waiting.line() == b"answered a\n"
 
 
+async def test_a_peer_that_asks_for_nothing_is_closed_where_its_dialect_says_so() -> None:
+    async with toy_server(ToyEndpoint(first_call_timeout_ms=16_000)) as toy:
+        silent, late, asking = [await toy.connect() for _ in range(3)]
+        assert await asking.ask(b"echo x\n") == b"x\n"
+        await until(lambda: len(toy.endpoints[0].handlers) == 3)
+        toy.passed(15.9)
+        assert await late.ask(b"echo y\n") == b"y\n"
+        toy.passed(0.1)
+        assert await silent.rest() == b""
+        toy.passed(500)
+        for line in (late, asking):
+            assert await line.ask(b"echo z\n") == b"z\n"
+
+
 async def test_an_ending_connection_is_cut_off_in_the_end() -> None:
     async with toy_server() as toy:
         peer = await toy.connect()

@@ -47,7 +47,7 @@ async def served_dialects(path: Path, *, limits: ServerLimits | None = None) -> 
             limits=limits,
         )
         own = [ListenerSpec(endpoint.listener, [endpoint]) for endpoint in ENDPOINTS]
-        await server.start([ListenerSpec("shared", ENDPOINTS), *own])
+        await server.start([ListenerSpec("shared", [e for e in ENDPOINTS if e.shared]), *own])
         try:
             yield ServedDialects(broker, server)
         finally:

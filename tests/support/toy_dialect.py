@@ -122,12 +122,19 @@ class ToyEndpoint:
     capabilities = Capabilities()
 
     def __init__(
-        self, name: str = "toy", *, first: bytes = b"", in_order: bool = True, greeting: bytes = b""
+        self,
+        name: str = "toy",
+        *,
+        first: bytes = b"",
+        in_order: bool = True,
+        greeting: bytes = b"",
+        first_call_timeout_ms: int | None = None,
     ) -> None:
         self.name = name
         self.first = first
         self.in_order = in_order
         self.greeting = greeting
+        self.first_call_timeout_ms = first_call_timeout_ms
         self.handlers: list[ToyHandler] = []
 
     def claims(self, prefix: bytes) -> Claim:
@@ -139,6 +146,7 @@ class ToyEndpoint:
         return ToyConnection(replies_in_order=self.in_order, greeting=self.greeting)
 
     def handler(self, broker: Any, session: Session) -> Handler:
+        session.first_call_timeout_ms = self.first_call_timeout_ms
         handler = ToyHandler(session)
         self.handlers.append(handler)
         return handler

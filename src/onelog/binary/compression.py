@@ -74,6 +74,11 @@ _ZSTD_LEVEL = 3
 _STEP_BYTES_MIN = 64 * 1024
 
 
+def snappy_block(data: Readable) -> bytes:
+    """One raw block of Snappy, which decompress reads as well."""
+    return bytes(cramjam.snappy.compress_raw(data))
+
+
 def _too_large(codec: Codec, found: int, bytes_max: int) -> BinaryError:
     found_at_least = f"{found} bytes or more" if found > bytes_max else f"{found} bytes"
     return BinaryError(codec.name.lower(), 0, found_at_least, f"at most {bytes_max} once decompressed")
@@ -157,7 +162,7 @@ _SNAPPY_EXPANSION_MAX = 24
 def _snappy_compress(data: memoryview) -> bytes:
     out = bytearray(_XERIAL + _XERIAL_VERSIONS.pack(1, 1))
     for start in range(0, len(data), _XERIAL_BLOCK_BYTES):
-        block = bytes(cramjam.snappy.compress_raw(data[start : start + _XERIAL_BLOCK_BYTES]))
+        block = snappy_block(data[start : start + _XERIAL_BLOCK_BYTES])
         out += _XERIAL_LENGTH.pack(len(block)) + block
     return bytes(out)
 

@@ -70,6 +70,7 @@ class Broker:
         self.clock = clock
         self.metrics = metrics
         self.settings = settings
+        self.opened_ms = clock.wall_ms()
         self._parts = parts
 
     @classmethod
@@ -150,9 +151,9 @@ class Broker:
         bytes_max: int,
         isolation: Isolation = Isolation.READ_UNCOMMITTED,
         view: View = View.RAW,
-        dialect: str,
+        dialect: str | None,
     ) -> list[ReadResult | OnelogError]:
-        """What is visible now."""
+        """What is visible now. dialect None: for a look of our own, which is not counted as read."""
         return self._parts.fetching.fetch(
             reads, bytes_max=bytes_max, isolation=isolation, view=view, dialect=dialect
         )
@@ -166,7 +167,7 @@ class Broker:
         wait_ms: int,
         isolation: Isolation = Isolation.READ_UNCOMMITTED,
         view: View = View.RAW,
-        dialect: str,
+        dialect: str | None,
     ) -> Ticket[list[ReadResult | OnelogError]]:
         """What is visible when there is enough, something is wrong, or time is up. May be cancelled."""
         return self._parts.fetching.wait_fetch(

@@ -32,7 +32,7 @@ class Fetching:
         self._traffic = Traffic(metrics, records=m.RECORDS_FETCHED, size=m.BYTES_FETCHED)
 
     def fetch(
-        self, reads: Sequence[Read], *, bytes_max: int, isolation: Isolation, view: View, dialect: str
+        self, reads: Sequence[Read], *, bytes_max: int, isolation: Isolation, view: View, dialect: str | None
     ) -> Results:
         """What is visible now."""
         results = self._look(reads, bytes_max, isolation, view)
@@ -48,7 +48,7 @@ class Fetching:
         wait_ms: int,
         isolation: Isolation,
         view: View,
-        dialect: str,
+        dialect: str | None,
     ) -> Ticket[Results]:
         """What is visible when there are bytes_min of it, anything is wrong, or time is up."""
         enough = min(bytes_min, bytes_max)
@@ -109,7 +109,9 @@ class Fetching:
             batches = [batch for batch in batches if not batch.is_control and not _is_aborted(batch, aborted)]
         return ReadResult(batches, partition.marks, partition.leader_epoch, offset_next, aborted)
 
-    def _count(self, results: Results, dialect: str) -> None:
+    def _count(self, results: Results, dialect: str | None) -> None:
+        if dialect is None:
+            return  # somebody looks who hands nothing to a reader
         batches = [b for result in results if isinstance(result, ReadResult) for b in result.batches]
         if batches:
             records = sum(batch.record_count for batch in batches)

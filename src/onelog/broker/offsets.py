@@ -1,6 +1,6 @@
 """Where things stand in a log: its ends, the record of a time, and the partition as a whole."""
 
-from onelog.broker.partition import visible_end
+from onelog.broker.partition import Partition, visible_end
 from onelog.broker.topics.served import Served
 from onelog.broker.values import OffsetAt, PartitionInfo, Spot
 from onelog.model import Isolation
@@ -25,6 +25,8 @@ class Offsets:
                 return OffsetAt(found.marks.start, -1, found.leader_epoch)
             case Spot.LATEST:
                 return OffsetAt(visible_end(found.marks, isolation), -1, found.leader_epoch)
+            case Spot.FIRST_RECORD:
+                return _first_record(found, isolation)
             case Spot.MAX_TIMESTAMP:
                 record = found.find_max_timestamp(isolation=isolation)
             case int():
@@ -34,3 +36,14 @@ class Offsets:
     def describe(self, topic: str, partition: int) -> PartitionInfo:
         """The partition as it stands."""
         return self._served.partition(topic, partition).info()
+
+
+def _first_record(partition: Partition, isolation: Isolation) -> OffsetAt:
+    start = at = partition.marks.start
+    while batches := partition.read(at, bytes_max=0, isolation=isolation):
+        [batch] = batches
+        if not batch.is_control:
+            for offset, record in batch.numbered(offset_start=start):
+                return OffsetAt(offset, record.timestamp_ms, partition.leader_epoch)
+        at = batch.offset_end
+    return NOWHERE

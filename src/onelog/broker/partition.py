@@ -180,6 +180,7 @@ class Partition:
             start=log.marks.start,
             high_watermark=log.marks.durable,
             stable=log.marks.stable,
+            offset_next=log.marks.appended,
             leader_epoch=self.leader_epoch,
             segment_count=max(1, len(self.segments())),
             size_bytes=log.size_bytes,

@@ -20,6 +20,8 @@ class Spot(Enum):
     EARLIEST = "earliest"
     LATEST = "latest"
     MAX_TIMESTAMP = "max_timestamp"
+    FIRST_RECORD = "first_record"
+    """Of the first record that is there, which may stand behind the start: a log may begin with a hole."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,11 +135,15 @@ class OffsetAt(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class PartitionInfo:
-    """One partition as it stands. segment_count counts the active segment."""
+    """One partition as it stands. segment_count counts the active segment.
+
+    offset_next is what the next record gets: what was appended and is not durable yet is below it.
+    """
 
     start: int
     high_watermark: int
     stable: int
+    offset_next: int
     leader_epoch: int
     segment_count: int
     size_bytes: int

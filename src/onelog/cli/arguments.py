@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from enum import Enum
 from typing import NamedTuple
 
-from onelog.client.address import DEFAULT_BOOTSTRAP, parse_bootstrap
+from onelog.client.address import DEFAULT_BOOTSTRAP, DEFAULT_BOOTSTRAPS, parse_bootstrap
 from onelog.client.errors import ClientError
 
 TIMEOUT_S = 10.0
@@ -22,7 +22,8 @@ def add_broker(parser: argparse.ArgumentParser) -> None:
         metavar="HOST:PORT",
         type=bootstrap,
         default=DEFAULT_BOOTSTRAP,
-        help="where a broker listens; several are separated by commas (default: %(default)s)",
+        help="where a broker listens; several are separated by commas "
+        f"(default: {DEFAULT_BOOTSTRAP}, or the port of the dialect's own)",
     )
     parser.add_argument(
         "--timeout",
@@ -34,13 +35,20 @@ def add_broker(parser: argparse.ArgumentParser) -> None:
 
 
 def add_dialect(parser: argparse.ArgumentParser) -> None:
-    """--dialect."""
+    """--dialect, which --bootstrap goes by where it is not given."""
     parser.add_argument(
         "--dialect",
-        choices=("kafka", "rustlog"),
+        choices=("kafka", "rustlog", "tank"),
         default="kafka",
         help="the protocol to speak (default: %(default)s)",
     )
+    parser.set_defaults(bootstrap=None)
+
+
+def bootstrap_of(args: argparse.Namespace) -> str:
+    """Where the broker listens for the dialect, unless told."""
+    told: str | None = args.bootstrap
+    return told or DEFAULT_BOOTSTRAPS.get(args.dialect, DEFAULT_BOOTSTRAP)
 
 
 def bootstrap(text: str) -> str:

@@ -5,10 +5,10 @@ import sys
 from collections.abc import Iterator
 from typing import BinaryIO
 
-from onelog.cli.arguments import Start, Where, add_broker, add_dialect, start, whole
+from onelog.cli.arguments import Start, Where, add_broker, add_dialect, bootstrap_of, start, whole
 from onelog.cli.formats import PRINTERS, SEPARATOR, Placed, Text
 from onelog.cli.output import CommandFailed, Progress
-from onelog.cli.readers import KafkaReader, Reader, RustLogReader, first_offsets
+from onelog.cli.readers import KafkaReader, Reader, RustLogReader, TankReader, first_offsets
 from onelog.model import Isolation
 
 WAIT_MS = 500
@@ -63,8 +63,8 @@ def add(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Print until the end, the count, or Ctrl-C."""
-    if args.dialect == "rustlog" and args.start.where is Where.TIME:
-        args.parser.error("--from: RustLog cannot look for a time; use --dialect kafka, or an offset")
+    if args.dialect != "kafka" and args.start.where is Where.TIME:
+        args.parser.error("--from: only Kafka can look for a time; use --dialect kafka, or an offset")
     text = Text(separator=args.key_separator, null=args.null)
     printer = PRINTERS[args.format]
     progress = Progress()
@@ -86,11 +86,14 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _reader(args: argparse.Namespace) -> Reader:
+    bootstrap = bootstrap_of(args)
     if args.dialect == "rustlog":
-        return RustLogReader(args.bootstrap, args.topic, timeout_s=args.timeout)
+        return RustLogReader(bootstrap, args.topic, timeout_s=args.timeout)
+    if args.dialect == "tank":
+        return TankReader(bootstrap, args.topic, timeout_s=args.timeout)
     committed = args.isolation == "committed"
     isolation = Isolation.READ_COMMITTED if committed else Isolation.READ_UNCOMMITTED
-    return KafkaReader(args.bootstrap, args.topic, timeout_s=args.timeout, isolation=isolation)
+    return KafkaReader(bootstrap, args.topic, timeout_s=args.timeout, isolation=isolation)
 
 
 def placed(reader: Reader, args: argparse.Namespace) -> Iterator[list[Placed]]:

@@ -8,10 +8,10 @@ from dataclasses import replace
 from typing import BinaryIO
 
 from onelog.binary.compression import Codec
-from onelog.cli.arguments import add_broker, add_dialect, pair, whole
+from onelog.cli.arguments import add_broker, add_dialect, bootstrap_of, pair, whole
 from onelog.cli.formats import PARSERS, SEPARATOR, Text, Wanted
 from onelog.cli.output import CommandFailed, Progress
-from onelog.cli.writers import KafkaWriter, RustLogWriter, Writer
+from onelog.cli.writers import KafkaWriter, RustLogWriter, TankWriter, Writer
 from onelog.clock import Clock, SystemClock
 from onelog.records.record import Header, Record
 
@@ -145,10 +145,21 @@ def _check(args: argparse.Namespace) -> None:
                 args.parser.error(f"--{option.replace('_', '-')}: RustLog records have values only")
         if args.compression != "none":
             args.parser.error("--compression: RustLog knows none")
+    if args.dialect == "tank":
+        if args.header:
+            args.parser.error("--header: TANK records have none")
+        if args.print_offsets:
+            args.parser.error("--print-offsets: TANK does not tell where records went")
+        if args.compression not in ("none", "snappy"):
+            args.parser.error("--compression: TANK knows snappy only")
 
 
 def _writer(args: argparse.Namespace) -> Writer:
-    if args.dialect == "rustlog":
-        return RustLogWriter(args.bootstrap, args.topic, timeout_s=args.timeout)
+    bootstrap = bootstrap_of(args)
     codec = Codec[args.compression.upper()]
-    return KafkaWriter(args.bootstrap, args.topic, timeout_s=args.timeout, codec=codec)
+    if args.dialect == "rustlog":
+        return RustLogWriter(bootstrap, args.topic, timeout_s=args.timeout)
+    if args.dialect == "tank":
+        is_snappy = codec is Codec.SNAPPY
+        return TankWriter(bootstrap, args.topic, timeout_s=args.timeout, is_snappy=is_snappy)
+    return KafkaWriter(bootstrap, args.topic, timeout_s=args.timeout, codec=codec)

@@ -11,6 +11,7 @@ from onelog.client.kafka.client import KafkaClient
 from onelog.client.kafka.consumer import Consumer
 from onelog.client.retry import pause
 from onelog.client.rustlog.client import RustLogClient
+from onelog.client.tank.client import TankClient
 from onelog.model import Isolation
 from onelog.records.record import Record
 
@@ -106,6 +107,43 @@ class RustLogReader(Reader):
         fetched = self._client.fetch(self._topic, partition, offset)
         numbered = [(r.offset, Record(None, r.payload, r.timestamp // 1000)) for r in fetched.records]
         return Read(numbered, fetched.next_offset)
+
+
+class TankReader(Reader):
+    """Through the TANK dialect, which counts from 1 and knows no headers."""
+
+    def __init__(self, bootstrap: str, topic: str, *, timeout_s: float) -> None:
+        self._client = TankClient(bootstrap, timeout_s=timeout_s)
+        self._topic = topic
+
+    def close(self) -> None:
+        self._client.close()
+
+    def spans(self) -> Mapping[int, Span]:
+        spans: dict[int, Span] = {}
+        for partition, each in enumerate(self._client.partitions(self._topic)):
+            if each.reason is not None:
+                raise CommandFailed(f"{self._topic}/{partition}: not served here (reason {each.reason:#04x})")
+            spans[partition] = Span(max(each.first - 1, 0), each.last)
+        return spans
+
+    def at_time(self, timestamp_ms: int, partitions: Sequence[int]) -> Mapping[int, int]:
+        raise CommandFailed("TANK cannot look for a time; use --dialect kafka, or an offset")
+
+    def read(self, offsets: Mapping[int, int], *, wait_ms: int) -> Mapping[int, Read]:
+        found: dict[int, Read] = {}
+        wanted = {partition: offset + 1 for partition, offset in offsets.items()}
+        for lot in _lots(wanted):
+            for partition, fetched in self._client.fetch_many(self._topic, lot, wait_ms=wait_ms).items():
+                numbered = [(sequence - 1, record) for sequence, record in fetched.messages]
+                found[partition] = Read(numbered, fetched.next_sequence - 1)
+        return found
+
+
+def _lots(wanted: Mapping[int, int]) -> Iterable[Mapping[int, int]]:
+    """As many partitions at once as one TANK request can name."""
+    pairs = list(wanted.items())
+    return [dict(pairs[at : at + 255]) for at in range(0, len(pairs), 255)]
 
 
 def first_offsets(reader: Reader, start: Start, spans: Mapping[int, Span]) -> dict[int, int]:

@@ -10,6 +10,8 @@ from onelog.client.closing import Closing
 from onelog.client.kafka.client import KafkaClient
 from onelog.client.kafka.producer import Producer
 from onelog.client.rustlog.client import RustLogClient
+from onelog.client.tank.client import TankClient
+from onelog.records.record import Record
 
 
 class Written(NamedTuple):
@@ -70,3 +72,23 @@ class RustLogWriter(Writer):
             for partition, some in values.items()
             for each in self._client.produce(self._topic, partition, some)
         ]
+
+
+class TankWriter(Writer):
+    """Through the TANK dialect, which can say keys and values, and does not tell where they went."""
+
+    def __init__(self, bootstrap: str, topic: str, *, timeout_s: float, is_snappy: bool) -> None:
+        self._client = TankClient(bootstrap, timeout_s=timeout_s)
+        self._topic = topic
+        self._is_snappy = is_snappy
+
+    def close(self) -> None:
+        self._client.close()
+
+    def write(self, lot: Sequence[Wanted]) -> list[Written]:
+        records: dict[int, list[Record]] = {}
+        for wanted in lot:
+            records.setdefault(wanted.partition or 0, []).append(wanted.record)
+        for partition, some in records.items():
+            self._client.produce(self._topic, partition, some, is_snappy=self._is_snappy)
+        return []

@@ -4,6 +4,8 @@ from onelog.client.errors import ClientError
 from onelog.model import Address
 
 DEFAULT_BOOTSTRAP = "127.0.0.1:9092"
+# Of dialects that have a port of their own.
+DEFAULT_BOOTSTRAPS = {"tank": "127.0.0.1:11011"}
 
 
 def parse_address(text: str) -> Address:

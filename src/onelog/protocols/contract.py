@@ -106,6 +106,8 @@ class Session:
     principal: Principal = ANONYMOUS
     client_id: str = ""
     facts: dict[str, Any] = field(default_factory=dict)
+    first_call_timeout_ms: int | None = None
+    """How long the peer may connect and ask for nothing; set by an endpoint whose dialect has such a rule."""
 
 
 @dataclass(frozen=True)

@@ -5,5 +5,6 @@ from typing import Final
 from onelog.protocols.contract import Endpoint
 from onelog.protocols.kafka.endpoint import KafkaEndpoint
 from onelog.protocols.rustlog.endpoint import RustLogEndpoint
+from onelog.protocols.tank.endpoint import TankEndpoint
 
-ENDPOINTS: Final[tuple[Endpoint, ...]] = (KafkaEndpoint(), RustLogEndpoint())
+ENDPOINTS: Final[tuple[Endpoint, ...]] = (KafkaEndpoint(), RustLogEndpoint(), TankEndpoint())

@@ -79,6 +79,7 @@ class Pump(asyncio.BufferedProtocol):
         self._is_write_paused = False
         self._peer_has_ended = False
         self._has_stirred = True
+        self._first_call_until_s: float | None = None  # only where a dialect has such a rule
         self._since_s: float | None = None  # when the sweep first saw this phase, or silence
 
     # ---- what the loop calls
@@ -151,6 +152,9 @@ class Pump(asyncio.BufferedProtocol):
 
     def look(self, now_s: float) -> None:
         """Has this been silent, undecided or ending for too long? Called every second or so."""
+        if self._first_call_until_s is not None and now_s >= self._first_call_until_s:
+            self._transport.abort()
+            return
         if self._since_s is None or (self._phase is Phase.OPEN and self._has_stirred):
             self._since_s = now_s
             self._has_stirred = False
@@ -185,6 +189,9 @@ class Pump(asyncio.BufferedProtocol):
         self._session, self._connection, self._handler = self._door.enter(endpoint, self._transport)
         self._answers = Answers(in_order=self._connection.replies_in_order)
         self._enter(Phase.OPEN)
+        if self._session.first_call_timeout_ms is not None:
+            now_s = self._door.house.clock.monotonic_s()
+            self._first_call_until_s = now_s + self._session.first_call_timeout_ms / 1000
         self._send(self._connection.opening())
         rest = memoryview(prefix)
         while len(rest) > 0 and self._phase is Phase.OPEN:
@@ -227,6 +234,7 @@ class Pump(asyncio.BufferedProtocol):
     def _handle(self, call: Call) -> None:
         assert self._session is not None
         self._door.house.count_request(self._session.dialect, call.message)
+        self._first_call_until_s = None
         outcome = self._handler.handle(call.message)
         request_bytes, self._request_bytes = self._request_bytes, 0
         if isinstance(outcome, Later):

@@ -1,8 +1,6 @@
 """What every handler of a connection may use, and the few steps that they share."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 from uuid import UUID
 
 from onelog.broker.broker import Broker, Topic
@@ -11,7 +9,7 @@ from onelog.metrics import REFUSALS
 from onelog.model import NO_TOPIC_ID
 from onelog.protocols.contract import Address, Session
 from onelog.protocols.kafka.errors import Code, KafkaRefusal, code_of
-from onelog.ticket import Ticket
+from onelog.ticket import all_done as all_done
 
 # What may be asked of a topic or of the cluster when nobody is forbidden anything: one bit for
 # each operation, by its number in Kafka's rules.
@@ -47,21 +45,3 @@ class Context:
         code = code_of(error)
         self.broker.metrics.series(REFUSALS, self.session.dialect, code.name).add()
         return code
-
-
-def all_done(tickets: Sequence[Ticket[Any]]) -> Ticket[None]:
-    """Done when all of them are, however they ended. Costs no future."""
-    together: Ticket[None] = Ticket()
-    pending = len(tickets)
-
-    def one_done(_: Ticket[Any]) -> None:
-        nonlocal pending
-        pending -= 1
-        if pending == 0:
-            together.resolve(None)
-
-    if not tickets:
-        together.resolve(None)
-    for ticket in tickets:
-        ticket.add_callback(one_done)
-    return together

@@ -1,0 +1,1 @@
+"""TANK: sequences instead of offsets, bundles instead of batches, and the server speaks first."""

@@ -1,0 +1,1 @@
+"""TANK's requests, each a call of the broker."""

@@ -1,0 +1,1 @@
+"""TANK's messages, declared or written by hand where a layout depends on itself."""
