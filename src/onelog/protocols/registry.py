@@ -3,7 +3,13 @@
 from typing import Final
 
 from onelog.protocols.contract import Endpoint
+from onelog.protocols.flymq.endpoint import FlyMQEndpoint
 from onelog.protocols.kafka.endpoint import KafkaEndpoint
 from onelog.protocols.rustlog.endpoint import RustLogEndpoint
 
-ENDPOINTS: Final[tuple[Endpoint, ...]] = (KafkaEndpoint(), RustLogEndpoint())
+ENDPOINTS: Final[tuple[Endpoint, ...]] = (
+    KafkaEndpoint(),
+    RustLogEndpoint(),
+    FlyMQEndpoint(),
+    FlyMQEndpoint(for_programs=True),
+)

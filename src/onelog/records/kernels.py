@@ -421,6 +421,14 @@ def _fill_headers(source: Buffer, at: int, stop: int, headers: int, row: int, co
     ends[row + 1] = names.rows
 
 
+def fnv1a(data: Buffer) -> int:
+    """FNV-1a of 32 bits. Nothing of a record: it places records, and keys may have megabytes."""
+    found = 0x811C9DC5
+    for at in range(len(data)):
+        found = ((found ^ data[at]) * 0x01000193) & 0xFFFFFFFF
+    return found
+
+
 COMPILED = not isinstance(read, FunctionType)
 
 if COMPILED and forms.plain_is_asked():

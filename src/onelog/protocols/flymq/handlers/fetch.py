@@ -1,0 +1,104 @@
+"""FETCH and CONSUME: reading, many records or the one at an offset. Nobody waits for more."""
+
+from typing import Any, Final
+
+from onelog import metrics as m
+from onelog.broker.broker import Read, Topic
+from onelog.errors import ErrorCode, OnelogError, UnknownPartition
+from onelog.model import OFFSET_MAX, Isolation, View
+from onelog.protocols.contract import Outcome
+from onelog.protocols.flymq.errors import END_OF_PARTITION, OUT_OF_RANGE, Error
+from onelog.protocols.flymq.filters import wanted
+from onelog.protocols.flymq.framing import PAYLOAD_BYTES_MAX
+from onelog.protocols.flymq.handlers.context import DIALECT, Context
+from onelog.protocols.flymq.messages import Consume, Consumed, Fetch
+from onelog.protocols.flymq.recordset import FetchAnswer, Taken, Wanted, take
+
+COUNT_DEFAULT: Final = 10
+# Records that one FETCH looks at, whether the filter wants them or not.
+LOOKS_MAX: Final = 1000
+# What is read for one FETCH, and what it answers beyond its first record. The next one goes on.
+READ_BYTES_MAX: Final = 1 << 20
+ANSWER_BYTES_MAX: Final = 4 << 20
+READS_MAX: Final = 16
+
+
+def fetch(context: Context, request: Fetch) -> Outcome:
+    """Records from an offset on, those that the filter wants, and where to go on."""
+    return context.behind_appends(lambda: _fetched(context, request))
+
+
+def consume(context: Context, request: Consume) -> Outcome:
+    """The record at an offset."""
+    return context.behind_appends(lambda: _consumed(context, request))
+
+
+def _fetched(context: Context, request: Fetch) -> Any:
+    topic = context.topic(request.topic)
+    count_max = request.count_max if request.count_max > 0 else COUNT_DEFAULT
+    taken = _taken(context, topic, request.partition, request.offset, count_max, wanted(request.filter))
+    if taken.oversized is not None:
+        return _oversized(context, *taken.oversized)
+    return FetchAnswer(taken.records, taken.next_offset)
+
+
+def _consumed(context: Context, request: Consume) -> Any:
+    topic = context.topic(request.topic)
+    try:
+        taken = _taken(context, topic, request.partition, request.offset, 1, None)
+    except UnknownPartition as error:
+        context.refuse(error)
+        return Error(OUT_OF_RANGE.format(partition=request.partition))
+    if taken.oversized is not None and taken.oversized[0] == request.offset:
+        return _oversized(context, *taken.oversized)
+    if taken.oversized is None and not taken.records:
+        return Error(END_OF_PARTITION)
+    found = taken.records[0].offset if taken.records else taken.next_offset
+    if found != request.offset:
+        return Error(f"no message at offset {request.offset}; the next one is at {found}")
+    return Consumed(key=taken.records[0].key, value=taken.records[0].value)
+
+
+def _taken(
+    context: Context, topic: Topic, partition: int, offset: int, count_max: int, wanted: Wanted | None
+) -> Taken:
+    """What is there, in several reads, so that no loop is held up for long by one of them."""
+    info = context.broker.describe_partition(topic.name, partition)
+    taken = Taken(offset)
+    if offset > OFFSET_MAX or offset >= info.high_watermark:
+        return taken
+    for _ in range(READS_MAX):
+        read = Read(topic.name, partition, taken.next_offset, READ_BYTES_MAX)
+        [result] = context.broker.fetch(
+            [read],
+            bytes_max=READ_BYTES_MAX,
+            isolation=Isolation.READ_COMMITTED,
+            view=View.CLEAN,
+            dialect=DIALECT,
+        )
+        if isinstance(result, OnelogError):
+            raise result
+        take(
+            taken,
+            result.batches,
+            count_max=count_max,
+            looks_max=LOOKS_MAX,
+            bytes_max=ANSWER_BYTES_MAX,
+            wanted=wanted,
+        )
+        if taken.is_full or result.offset_next == read.offset:
+            break
+        taken.next_offset = max(taken.next_offset, result.offset_next)
+        if taken.looked_at == LOOKS_MAX or len(taken.records) == count_max:
+            break
+    for reason, count in taken.losses.items():
+        context.broker.metrics.series(m.LOSSES, DIALECT, reason).add(count)
+    return taken
+
+
+def _oversized(context: Context, offset: int, size: int) -> Error:
+    context.broker.metrics.series(m.REFUSALS, DIALECT, ErrorCode.RECORD_TOO_LARGE.value).add()
+    return Error(
+        f"message too large: the record at offset {offset} has {size} bytes and does not fit a frame of "
+        f"{PAYLOAD_BYTES_MAX}; go on at {offset + 1}, or read it through another protocol"
+    )
