@@ -31,9 +31,7 @@ class Peer:
     def __post_init__(self) -> None:
         endpoint = FlyMQEndpoint(for_programs=self.for_programs)
         self.connection = endpoint.connection(FrameLimits(frame_bytes_max=100 << 20))
-        session = Session(
-            dialect="flymq", listener="flymq", peer=self.name, advertised={"flymq": ADDRESS}
-        )
+        session = Session(dialect="flymq", listener="flymq", peer=self.name, advertised={"flymq": ADDRESS})
         self.handler = endpoint.handler(self.broker, session)
 
     def beside(self, name: str = "10.0.0.2:6000", *, for_programs: bool = False) -> "Peer":
@@ -94,9 +92,11 @@ class Peer:
 
     async def append(self, *records: Record, topic: str = "logs", partition: int = 0) -> None:
         """One batch as another dialect writes it."""
+        await self.append_batch(Batch.build(records), topic=topic, partition=partition)
+
+    async def append_batch(self, batch: Batch, *, topic: str = "logs", partition: int = 0) -> None:
         rules = ProduceRules(dialect="kafka", batch_bytes_max=1 << 30)
-        append = Append(TopicName(topic), partition, [Batch.build(records)])
-        [ticket] = self.broker.produce([append], rules=rules)
+        [ticket] = self.broker.produce([Append(TopicName(topic), partition, [batch])], rules=rules)
         await ticket
 
 

@@ -37,7 +37,7 @@ def add_dialect(parser: argparse.ArgumentParser) -> None:
     """--dialect."""
     parser.add_argument(
         "--dialect",
-        choices=("kafka", "rustlog"),
+        choices=("kafka", "rustlog", "flymq"),
         default="kafka",
         help="the protocol to speak (default: %(default)s)",
     )

@@ -8,7 +8,7 @@ from typing import BinaryIO
 from onelog.cli.arguments import Start, Where, add_broker, add_dialect, start, whole
 from onelog.cli.formats import PRINTERS, SEPARATOR, Placed, Text
 from onelog.cli.output import CommandFailed, Progress
-from onelog.cli.readers import KafkaReader, Reader, RustLogReader, first_offsets
+from onelog.cli.readers import FlyMQReader, KafkaReader, Reader, RustLogReader, first_offsets
 from onelog.model import Isolation
 
 WAIT_MS = 500
@@ -88,6 +88,8 @@ def run(args: argparse.Namespace) -> int:
 def _reader(args: argparse.Namespace) -> Reader:
     if args.dialect == "rustlog":
         return RustLogReader(args.bootstrap, args.topic, timeout_s=args.timeout)
+    if args.dialect == "flymq":
+        return FlyMQReader(args.bootstrap, args.topic, timeout_s=args.timeout)
     committed = args.isolation == "committed"
     isolation = Isolation.READ_COMMITTED if committed else Isolation.READ_UNCOMMITTED
     return KafkaReader(args.bootstrap, args.topic, timeout_s=args.timeout, isolation=isolation)

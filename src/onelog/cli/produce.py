@@ -11,7 +11,7 @@ from onelog.binary.compression import Codec
 from onelog.cli.arguments import add_broker, add_dialect, pair, whole
 from onelog.cli.formats import PARSERS, SEPARATOR, Text, Wanted
 from onelog.cli.output import CommandFailed, Progress
-from onelog.cli.writers import KafkaWriter, RustLogWriter, Writer
+from onelog.cli.writers import FlyMQWriter, KafkaWriter, RustLogWriter, Writer
 from onelog.clock import Clock, SystemClock
 from onelog.records.record import Header, Record
 
@@ -139,10 +139,20 @@ def _check(args: argparse.Namespace) -> None:
                 args.parser.error(f"--{option.replace('_', '-')}: RustLog records have values only")
         if args.compression != "none":
             args.parser.error("--compression: RustLog knows none")
+    if args.dialect == "flymq":
+        if args.header:
+            args.parser.error("--header: FlyMQ records have a key and a value only")
+        if args.key == "":
+            args.parser.error("--key: FlyMQ takes an empty key for none")
+        if args.compression not in ("none", "gzip"):
+            args.parser.error("--compression: FlyMQ knows gzip only")
 
 
 def _writer(args: argparse.Namespace) -> Writer:
     if args.dialect == "rustlog":
         return RustLogWriter(args.bootstrap, args.topic, timeout_s=args.timeout)
+    if args.dialect == "flymq":
+        packed = args.compression == "gzip"
+        return FlyMQWriter(args.bootstrap, args.topic, timeout_s=args.timeout, packed=packed)
     codec = Codec[args.compression.upper()]
     return KafkaWriter(args.bootstrap, args.topic, timeout_s=args.timeout, codec=codec)
