@@ -59,7 +59,7 @@ def test_wrong_usage_is_2(words: list[str], capsys: pytest.CaptureFixture[str]) 
     assert capsys.readouterr().err.startswith("usage: onelog consume")
 
 
-@pytest.mark.parametrize("dialect", ["kafka", "rustlog"])
+@pytest.mark.parametrize("dialect", ["kafka", "rustlog", "flymq"])
 @pytest.mark.parametrize(
     ("more", "found"),
     [
@@ -85,6 +85,10 @@ def test_a_time_is_looked_for_in_each_partition(
     assert values(capsys, filled, "--from", "@500") == ["1-1", "2-1", "2-2"]
     assert values(capsys, filled, "--from", "1970-01-01T00:00:02") == ["2-2"]
     assert values(capsys, filled, "--from", "@9000") == []
+
+
+def test_flymq_looks_for_a_time_too(filled: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    assert values(capsys, filled, "--dialect", "flymq", "--from", "@500") == ["1-1", "2-1", "2-2"]
 
 
 def test_a_format_is_used(filled: list[str], capsys: pytest.CaptureFixture[str]) -> None:
@@ -113,13 +117,13 @@ def test_what_cannot_be_is_one_line_and_1(
 def test_a_topic_that_is_not_there_is_not_made_by_looking(
     broker: onelog.Broker, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    for dialect in ("kafka", "rustlog"):
+    for dialect in ("kafka", "rustlog", "flymq"):
         assert main(["consume", "nothing", "--bootstrap", broker.bootstrap, "--dialect", dialect]) == 1
         assert main(["topics", "list", "--bootstrap", broker.bootstrap]) == 0
         assert "nothing" not in capsys.readouterr().out
 
 
-@pytest.mark.parametrize("dialect", ["kafka", "rustlog"])
+@pytest.mark.parametrize("dialect", ["kafka", "rustlog", "flymq"])
 def test_following_prints_what_comes_until_the_count(broker: onelog.Broker, dialect: str) -> None:
     topic = f"followed-{dialect}"
     with KafkaClient(broker.bootstrap, timeout_s=10) as client:

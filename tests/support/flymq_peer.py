@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from onelog.broker.broker import Append, Broker, NewTopic, ProduceRules
+from onelog.clock import Clock
 from onelog.model import Address, TopicName
 from onelog.protocols.contract import FrameLimits, Later, Reply, Session
 from onelog.protocols.flymq.endpoint import FlyMQEndpoint
@@ -24,7 +25,7 @@ class Peer:
     """One connection. Answers leave in the order of the requests."""
 
     broker: Broker
-    clock: HandClock
+    clock: Clock
     for_programs: bool = False
     name: str = "10.0.0.1:5000"
 

@@ -8,6 +8,7 @@ from onelog.records cimport blocks
 
 cdef long long _INT64_MAX
 cdef long long _INT32_MAX
+cdef unsigned long long _UINT32_MAX
 cdef long long _MILLIS_MAX
 
 

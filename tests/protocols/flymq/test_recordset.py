@@ -5,6 +5,7 @@ from onelog.binary.compression import Codec
 from onelog.protocols.flymq.messages import DOCUMENT, PROGRAMS
 from onelog.protocols.flymq.recordset import (
     RECORD_BYTES_MAX,
+    Bounds,
     FetchAnswer,
     Fetched,
     Taken,
@@ -24,10 +25,16 @@ def batches(*values: bytes, base: int = 0, codec: Codec = Codec.NONE) -> list[Ba
 
 
 def taken(
-    some: list[Batch], offset: int = 0, *, count: int = 100, looks: int = 100, size: int = 1 << 20
+    some: list[Batch],
+    offset: int = 0,
+    *,
+    count: int = 100,
+    looks: int = 100,
+    size: int = 1 << 20,
+    looks_bytes: int = 1 << 30,
 ) -> Taken:
     found = Taken(offset)
-    take(found, some, count_max=count, looks_max=looks, bytes_max=size)
+    take(found, some, bounds=Bounds(count, size, looks, looks_bytes))
     return found
 
 
@@ -72,15 +79,17 @@ def test_at_least_one_record_comes_however_small_the_bound() -> None:
 
 def test_looks_count_whether_wanted_or_not() -> None:
     found = Taken(0)
-    take(
-        found,
-        batches(*[b"no", b"yes"] * 5),
-        count_max=100,
-        looks_max=4,
-        bytes_max=1000,
-        wanted=lambda key, value: value == b"yes",
-    )
+    bounds = Bounds(count_max=100, bytes_max=1000, looks_max=4, looks_bytes_max=1000)
+    take(found, batches(*[b"no", b"yes"] * 5), bounds=bounds, wanted=lambda key, value: value == b"yes")
     assert ([record.offset for record in found.records], found.next_offset) == ([1, 3], 4)
+
+
+def test_bytes_that_are_looked_at_count_too_and_one_record_always_is() -> None:
+    found = Taken(0)
+    bounds = Bounds(count_max=100, bytes_max=1000, looks_max=100, looks_bytes_max=50)
+    take(found, batches(*[bytes(20)] * 5), bounds=bounds, wanted=lambda key, value: False)
+    assert (found.looked_at, found.next_offset, found.is_full) == (1, 1, True)
+    assert taken(batches(bytes(100), b"b"), looks_bytes=50).next_offset == 1
 
 
 def test_a_first_record_that_no_frame_holds_is_told_with_its_size() -> None:

@@ -1,6 +1,7 @@
 """One connection to a FlyMQ broker: a frame out, a frame back, or many out and as many back."""
 
 from collections.abc import Sequence
+from contextlib import ExitStack
 from typing import Any
 
 from onelog.binary.compression import Codec, compress
@@ -93,17 +94,15 @@ class Connection:
         return message
 
     def _log_in(self, login: Auth, deadline: Deadline) -> None:
-        doing = f"logging in as {login.user!r}"
-        try:
-            answer = self.ask(Opcode.AUTH, login, doing=doing, deadline=deadline)
+        with ExitStack() as undo:
+            undo.callback(self.close)
+            answer = self.ask(Opcode.AUTH, login, doing=f"logging in as {login.user!r}", deadline=deadline)
             if isinstance(answer, FlyMQError):
                 raise answer
             assert isinstance(answer, Authenticated)
             if not answer.success:
                 raise FlyMQError(answer.error or "authentication failed")
-        except BaseException:
-            self.close()
-            raise
+            undo.pop_all()
 
 
 def _frame(opcode: Opcode, request: Any, *, packed: bool, doing: str) -> list[Buffer]:

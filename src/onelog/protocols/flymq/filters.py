@@ -9,7 +9,7 @@ with the text alone, whatever the pattern, where Python's own would not come bac
 the syntax that FlyMQ's broker has.
 """
 
-from functools import partial
+from functools import lru_cache, partial
 from typing import Any, Final
 
 import msgspec
@@ -23,6 +23,7 @@ PATTERN_BYTES_MAX: Final = 1 << 20
 _PATH: Final = "$."
 
 
+@lru_cache(maxsize=64)
 def wanted(filter: str) -> Wanted | None:
     """What keeps a record, or None: all of them."""
     if not filter:

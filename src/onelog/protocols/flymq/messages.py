@@ -484,4 +484,8 @@ def decode_exactly(layouts: Sequence[Layout], payload: Buffer) -> tuple[Any, Lay
             return found, layout
         wrong = wrong or BinaryError("payload", end, f"{len(payload) - end} bytes more", THE_END)
     assert wrong is not None
-    raise wrong
+    try:
+        raise wrong
+    finally:
+        # An error that its own frame keeps would keep the payload with it, until somebody collects.
+        del wrong

@@ -54,12 +54,13 @@ class FetchAnswer:
 
 @dataclass
 class Taken:
-    """What is gathered for one answer, how many records were looked at for it, and where to go on."""
+    """What is gathered for one answer, what was looked at for it, and where to go on."""
 
     next_offset: int
     records: list[Fetched] = field(default_factory=list)
     size: int = 0
     looked_at: int = 0
+    looked_at_bytes: int = 0
     losses: Counter[str] = field(default_factory=Counter)
     is_full: bool = False
     oversized: tuple[int, int] | None = None
@@ -71,43 +72,49 @@ def batch_of(key: bytes | None, value: bytes, *, timestamp_ms: int) -> Batch:
     return Batch.build([Record(key=key, value=value, timestamp_ms=timestamp_ms)])
 
 
-def take(
-    taken: Taken,
-    batches: Iterable[Batch],
-    *,
-    count_max: int,
-    looks_max: int,
-    bytes_max: int,
-    wanted: Wanted | None = None,
-) -> None:
-    """Gather records from taken.next_offset on. is_full: there is nothing more to look for.
+class Bounds(NamedTuple):
+    """Where one answer ends: bytes bound all but a first record, which only the frame does."""
 
-    bytes_max bounds all but a first record, which only the frame does.
-    """
+    count_max: int
+    bytes_max: int
+    looks_max: int
+    looks_bytes_max: int
+
+
+def take(taken: Taken, batches: Iterable[Batch], *, bounds: Bounds, wanted: Wanted | None = None) -> None:
+    """Gather records from taken.next_offset on. is_full: there is nothing more to look for."""
     for batch in batches:
         if batch.offset_end <= taken.next_offset:
             continue
         for offset, record in batch.numbered():
             if offset < taken.next_offset:
                 continue
-            if taken.looked_at == looks_max or len(taken.records) == count_max:
+            if not _look(taken, offset, record, bounds, wanted):
                 taken.is_full = True
                 return
-            found = Fetched(offset, record.key or b"", record.value or b"")
-            if wanted is None or wanted(found.key, found.value):
-                size = RECORD_BYTES + len(found.key) + len(found.value)
-                if taken.records and taken.size + size > bytes_max:
-                    taken.is_full = True
-                    return
-                if not taken.records and size > RECORD_BYTES_MAX + RECORD_BYTES:
-                    taken.oversized = (offset, size - RECORD_BYTES)
-                    taken.is_full = True
-                    return
-                taken.records.append(found)
-                taken.size += size
-                _count_losses(taken.losses, record)
-            taken.looked_at += 1
-            taken.next_offset = offset + 1
+
+
+def _look(taken: Taken, offset: int, record: Record, bounds: Bounds, wanted: Wanted | None) -> bool:
+    """Take the record if it is wanted; whether there was room for it."""
+    found = Fetched(offset, record.key or b"", record.value or b"")
+    size = RECORD_BYTES + len(found.key) + len(found.value)
+    if taken.looked_at == bounds.looks_max or len(taken.records) == bounds.count_max:
+        return False
+    if taken.looked_at and taken.looked_at_bytes + size > bounds.looks_bytes_max:
+        return False
+    if wanted is None or wanted(found.key, found.value):
+        if taken.records and taken.size + size > bounds.bytes_max:
+            return False
+        if size > RECORD_BYTES + RECORD_BYTES_MAX:
+            taken.oversized = None if taken.records else (offset, size - RECORD_BYTES)
+            return False
+        taken.records.append(found)
+        taken.size += size
+        _count_losses(taken.losses, record)
+    taken.looked_at += 1
+    taken.looked_at_bytes += size
+    taken.next_offset = offset + 1
+    return True
 
 
 def encode_fetched(answer: FetchAnswer, form: int) -> list[Buffer]:

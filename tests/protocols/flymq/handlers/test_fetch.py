@@ -4,14 +4,16 @@ from pathlib import Path
 
 import pytest
 
-from onelog.metrics import LOSSES, REFUSALS
-from onelog.protocols.contract import Later
-from onelog.protocols.flymq.handlers.fetch import ANSWER_BYTES_MAX, LOOKS_MAX
+from onelog.metrics import LOSSES, RECORDS_FETCHED, REFUSALS
+from onelog.protocols.contract import Later, Reply
+from onelog.protocols.flymq.handlers.fetch import ANSWER_BYTES_MAX, IDLE_PAUSE_MS, LOOKS_MAX
 from onelog.protocols.flymq.recordset import RECORD_BYTES_MAX
 from onelog.records.control import Marker, Verdict, build_marker
 from onelog.records.record import Header, Record
+from tests.support.brokers import batch, open_desk
 from tests.support.flymq_peer import Peer, peer_of_a_broker
 from tests.support.flymq_wire import Fetched, consume, data, fetch, fetched, frame, produce, text, u64
+from tests.support.virtual_clock import run
 
 MARKER = build_marker(Marker(Verdict.COMMITTED, 0), producer_id=7, producer_epoch=0, timestamp_ms=1)
 
@@ -113,6 +115,41 @@ async def test_a_pipelined_fetch_of_nothing_is_refused_in_its_turn(tmp_path: Pat
         pipelined = list(peer.outcomes(produce("logs", b"v"), fetch("none", 0)))
         _, answer = [await peer.said(tag, outcome) for tag, outcome in pipelined]
         assert answer.opcode == 0xFF
+
+
+def test_a_fetch_at_the_end_takes_a_moment_and_holds_what_follows(tmp_path: Path) -> None:
+    async def story() -> None:
+        async with open_desk(tmp_path) as desk:
+            await desk.topic("logs")
+            peer = Peer(desk.broker, desk.clock)
+            for request in (fetch("logs", 0), fetch("logs", 0, filter="a")):
+                [(tag, outcome)] = peer.outcomes(request)
+                assert isinstance(outcome, Later)
+                assert outcome.hold
+                await desk.clock.advance(IDLE_PAUSE_MS)
+                assert fetched((await peer.said(tag, outcome)).payload) == ([], 0)
+
+    run(story())
+
+
+def test_a_record_that_comes_in_that_moment_is_in_the_answer(tmp_path: Path) -> None:
+    async def story() -> None:
+        async with open_desk(tmp_path) as desk:
+            await desk.topic("logs")
+            peer = Peer(desk.broker, desk.clock)
+            [(tag, outcome)] = peer.outcomes(fetch("logs", 0))
+            assert isinstance(outcome, Later)
+            await desk.append(batch("a"), topic="logs")
+            assert fetched((await peer.said(tag, outcome)).payload) == ([(0, b"", b"a")], 1)
+            assert desk.broker.metrics.value(RECORDS_FETCHED, "flymq") == 1
+
+    run(story())
+
+
+async def test_a_fetch_beyond_the_end_is_answered_at_once(tmp_path: Path) -> None:
+    async with peer_of_a_broker(tmp_path) as peer:
+        [(_, outcome)] = peer.outcomes(fetch("logs", 5))
+        assert isinstance(outcome, Reply)
 
 
 async def test_what_only_transactions_know_is_passed_over(tmp_path: Path) -> None:
