@@ -6,6 +6,13 @@ from collections.abc import Callable
 from typing import cast
 
 import pytest
+from hypothesis import settings
+
+# What everybody's run says is the same for everybody; a hunt for new seeds is asked for by
+# `--hypothesis-profile=hunt`.
+settings.register_profile("everyday", derandomize=True, database=None, deadline=None)
+settings.register_profile("hunt", deadline=None)
+settings.load_profile("everyday")
 
 
 @pytest.hookimpl(tryfirst=True)

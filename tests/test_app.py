@@ -1,5 +1,6 @@
 import asyncio
 import json
+import resource
 import socket
 import urllib.error
 import urllib.request
@@ -17,7 +18,7 @@ from onelog.records.record import Record
 from onelog.server.listener import ListenFailed
 
 
-def _app(folder: Path, listen: str, **flags: str) -> App:
+def _app(folder: Path, listen: str, **flags: Any) -> App:
     settings = {"serve.data": str(folder / "data"), "serve.listen": listen, **flags}
     return App(load(environ={}, flags=settings))
 
@@ -94,6 +95,12 @@ async def test_a_listener_that_cannot_be_is_refused(tmp_path: Path, listen: str,
         await _app(tmp_path, listen).start()
 
 
+async def test_an_address_for_a_listener_that_is_not_open_is_refused(tmp_path: Path) -> None:
+    app = _app(tmp_path, "shared=127.0.0.1:0", **{"serve.advertise": "kafak=example.org:9092"})
+    with pytest.raises(ConfigError, match="no listener 'kafak' is open; open are shared"):
+        await app.start()
+
+
 async def test_the_console_tells_how_it_is(tmp_path: Path) -> None:
     app = _app(tmp_path, "shared=127.0.0.1:0,console=127.0.0.1:0")
     at = (await app.start())["console"]
@@ -117,3 +124,23 @@ async def test_a_failed_disk_is_handed_to_whoever_runs_the_app(tmp_path: Path) -
     app._fail(DiskFailed(path="q", doing="syncing", found="EIO"))
     assert await app.failed is first
     await app.stop()
+
+
+async def test_connections_are_bounded_by_the_files_that_may_be_open(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (800, hard))
+    try:
+        app = _app(tmp_path, "shared=127.0.0.1:0")
+        await app.start()
+        assert "server.connections_max = 10000: only 800 files may be open" in caplog.text
+        assert "at most 288 connections" in caplog.text
+        await app.stop()
+        caplog.clear()
+        app = _app(tmp_path, "shared=127.0.0.1:0", **{"server.connections_max": 288})
+        await app.start()
+        assert "connections_max" not in caplog.text
+        await app.stop()
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))

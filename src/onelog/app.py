@@ -8,7 +8,7 @@ import asyncio
 import logging
 from collections.abc import Mapping, Sequence
 from contextlib import AsyncExitStack, ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from onelog.broker.broker import Broker
 from onelog.broker.catalog import MIGRATIONS
@@ -18,6 +18,7 @@ from onelog.config import Config, ConfigError, ServeSettings
 from onelog.console.http import Console
 from onelog.errors import OnelogError
 from onelog.metrics import Metrics
+from onelog.open_files import connections_that_fit, limit
 from onelog.protocols.contract import Address, Endpoint
 from onelog.protocols.registry import ENDPOINTS
 from onelog.records.kernels import COMPILED
@@ -25,6 +26,7 @@ from onelog.server.lifecycle import STOP_TIMEOUT_S
 from onelog.server.limits import ServerLimits
 from onelog.server.listener import LOOPBACK_HOSTS, ListenerSpec, Server, announce, bind
 from onelog.storage.disk import RealDisk
+from onelog.storage.handles import OPEN_FILES_MAX
 from onelog.storage.store import Store
 
 LOG = logging.getLogger("onelog")
@@ -34,6 +36,8 @@ SHARED_PORT = 9092
 CONSOLE_PORT = 8088
 # A drain may not use up the time that the last syncs and the clean close need.
 DRAIN_TIMEOUT_S = STOP_TIMEOUT_S - 2.0
+# Segments, and what is open beside them: the catalog, listeners, the console's, a job's new files.
+FILES_KEPT = OPEN_FILES_MAX + 112
 
 
 @dataclass(frozen=True)
@@ -69,7 +73,7 @@ class App:
     async def _start(self, undo: AsyncExitStack) -> Mapping[str, Address]:
         serve = self._config.section(ServeSettings)
         listeners = _listeners(serve.listen)
-        advertised = dict(_address_pairs(serve.advertise, "advertise"))
+        advertised = _advertised(serve.advertise, {listen.name for listen in listeners})
         metrics = Metrics()
         LOG.info(
             "onelog begins: data in %s, kernels %s", serve.data, "compiled" if COMPILED else "plain (slower)"
@@ -79,7 +83,7 @@ class App:
             open_handler=lambda endpoint, session: endpoint.handler(broker, session),
             metrics=metrics,
             clock=self._clock,
-            limits=self._config.section(ServerLimits),
+            limits=_limits_that_fit(self._config.section(ServerLimits)),
         )
         specs = [_spec(listen) for listen in listeners if listen.name != CONSOLE]
         addresses = dict(await server.start(specs, advertised=advertised))
@@ -120,6 +124,22 @@ class App:
             self.failed.set_result(error)
 
 
+def _limits_that_fit(limits: ServerLimits) -> ServerLimits:
+    """With as many connections as files may be open: one too many would take a segment's place."""
+    files_max = limit()
+    fits = connections_that_fit(limits.connections_max, files_max=files_max, files_kept=FILES_KEPT)
+    if fits == limits.connections_max:
+        return limits
+    LOG.warning(
+        "server.connections_max = %d: only %d files may be open; at most %d connections are taken. "
+        "Raise the limit of open files (ulimit -n, LimitNOFILE).",
+        limits.connections_max,
+        files_max,
+        fits,
+    )
+    return replace(limits, connections_max=fits)
+
+
 def _listeners(text: str) -> list[_Listen]:
     if not text:
         return [_Listen(SHARED, LOOPBACK_HOSTS, SHARED_PORT), _Listen(CONSOLE, LOOPBACK_HOSTS, CONSOLE_PORT)]
@@ -133,6 +153,13 @@ def _listeners(text: str) -> list[_Listen]:
         hosts = LOOPBACK_HOSTS if address.host == "localhost" else (address.host,)
         found[name] = _Listen(name, hosts, address.port)
     return list(found.values())
+
+
+def _advertised(text: str, opened: set[str]) -> dict[str, Address]:
+    pairs = dict(_address_pairs(text, "advertise"))
+    for name in pairs.keys() - opened:
+        raise ConfigError(f"advertise: no listener {name!r} is open; open are {', '.join(sorted(opened))}.")
+    return pairs
 
 
 def _spec(listen: _Listen) -> ListenerSpec:

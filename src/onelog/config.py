@@ -134,7 +134,7 @@ def _from_file(path: str, fields: Mapping[str, dataclasses.Field[Any]]) -> dict[
     found: dict[str, tuple[Any, str]] = {}
     for section, table in tables.items():
         if section not in SECTIONS or not isinstance(table, dict):
-            raise ConfigError(f"{path}: [{section}] is not a section{_nearest(section, SECTIONS)}.")
+            raise ConfigError(f"{path}: [{section}] is not a section{_nearest(section, SECTIONS)}")
         for key, value in table.items():
             name = f"{section}.{key}"
             found[name] = (_checked(path, name, value, fields), path)
@@ -144,7 +144,7 @@ def _from_file(path: str, fields: Mapping[str, dataclasses.Field[Any]]) -> dict[
 def _checked(where: str, name: str, value: Any, fields: Mapping[str, dataclasses.Field[Any]]) -> Any:
     """The value, if there is such a setting and it is of its kind."""
     if name not in fields:
-        raise ConfigError(f"{where}: there is no setting {name!r}{_nearest(name, fields)}.")
+        raise ConfigError(f"{where}: there is no setting {name!r}{_nearest(name, fields)}")
     expected = type(fields[name].default)
     if type(value) is not expected:
         raise ConfigError(
@@ -167,7 +167,7 @@ def _from_environment(
             value = _parsed(variable, text, type(fields[name].default))
             found[name] = (_checked(variable, name, value, fields), variable)
         elif any(variable.startswith(f"ONELOG_{section.upper()}_") for section in SECTIONS):
-            raise ConfigError(f"{variable} is not a setting{_nearest(variable, variables)}.")
+            raise ConfigError(f"{variable} is not a setting{_nearest(variable, variables)}")
     return found
 
 
@@ -191,4 +191,4 @@ def _kind(kind: type[Any]) -> str:
 
 def _nearest(name: str, known: Mapping[str, Any]) -> str:
     close = difflib.get_close_matches(name, known, n=1)
-    return f"; did you mean {close[0]!r}?" if close else f"; known are {', '.join(known)}"
+    return f"; did you mean {close[0]!r}?" if close else f"; known are {', '.join(known)}."

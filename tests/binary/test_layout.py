@@ -1,6 +1,6 @@
 import pytest
 
-from onelog.binary.fields import Lengths, Order, array32, bytes32, i32, struct, text16, text_uvarint, uuid
+from onelog.binary.fields import Lengths, Order, array32, bytes32, i8, i32, struct, text16, text_uvarint, uuid
 from onelog.binary.layout import Form, declaration_of, form_of, least_bytes_of, placed, prefix_of
 from onelog.binary.message import SIGNED, message
 
@@ -70,3 +70,25 @@ def test_a_length_has_the_form_that_field_message_and_version_agree_on(
 def test_a_class_that_is_not_declared_is_refused_by_name() -> None:
     with pytest.raises(TypeError, match="str is not declared with @message"):
         declaration_of(str)
+
+
+def test_two_fields_of_one_version_cannot_share_a_tag() -> None:
+    @message(flexible=0)
+    class Twice:
+        first: int = i8(tag=3)
+        second: int = i8(tag=3)
+
+    declaration = declaration_of(Twice)
+    with pytest.raises(AssertionError, match="second: tag 3 twice"):
+        placed(declaration, form_of(declaration, 0))
+
+
+def test_a_tag_may_mean_something_else_in_a_later_version() -> None:
+    @message(flexible=0)
+    class Renewed:
+        first: int = i8(tag=3, until=1)
+        second: int = i8(tag=3, since=2)
+
+    declaration = declaration_of(Renewed)
+    assert list(placed(declaration, form_of(declaration, 1)).tagged) == ["first"]
+    assert list(placed(declaration, form_of(declaration, 2)).tagged) == ["second"]

@@ -295,3 +295,22 @@ def test_a_damaged_log_is_told_in_the_broker_s_own_log(
 
     run(story())
     assert caplog.text.count("orders/0 is closed") == 1
+
+
+def test_a_bit_that_flipped_on_disk_is_served_to_nobody_who_could_not_see_it(tmp_path: Path) -> None:
+    """Kafka's clients hold every batch against its checksum; a reader of bare records cannot."""
+
+    async def story() -> None:
+        async with open_desk(tmp_path) as desk:
+            await desk.topic()
+            await desk.append(batch("bob"))
+            segment = tmp_path / "orders-0" / ("0" * 20 + ".log")
+            segment.write_bytes(segment.read_bytes().replace(b"bob", b"BOB"))
+            partition = _partition(desk)
+            taken = partition.read(0, bytes_max=1000, isolation=Isolation.READ_UNCOMMITTED)
+            assert len(taken) == 1
+            with pytest.raises(PartitionClosed, match="checksum"):
+                partition.read(0, bytes_max=1000, isolation=Isolation.READ_UNCOMMITTED, is_checked=True)
+            assert not partition.is_open
+
+    run(story())

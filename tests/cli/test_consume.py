@@ -104,6 +104,7 @@ def test_a_format_is_used(filled: list[str], capsys: pytest.CaptureFixture[str])
     ("more", "said"),
     [
         (["--partition", "7"], "filled/7: the topic has 3 partitions"),
+        (["--from", "99"], "filled/0: asked for offset 99; the log holds 0 to 0"),
         (["--bootstrap", "127.0.0.1:1", "--timeout", "0.01"], "no broker answers at 127.0.0.1:1"),
     ],
 )

@@ -1,15 +1,23 @@
 """The command as a process: what it prints, writes, and ends with."""
 
+import asyncio
 import json
 import os
+import resource
 import signal
 import socket
 import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
+from onelog.app import App
+from onelog.cli import serve
 from onelog.client.kafka.client import KafkaClient
 from onelog.client.kafka.producer import Producer
+from onelog.config import ServeSettings, load
+from onelog.errors import DiskFailed
 from onelog.records.record import Record
 from onelog.storage.layout import CLEAN_STOP
 from tests.support.served import Served
@@ -89,3 +97,39 @@ def test_the_log_can_be_json(tmp_path: Path) -> None:
 def test_the_first_line_says_which_kernels_run(tmp_path: Path) -> None:
     with Served(tmp_path / "data") as served:
         assert "kernels compiled" in served.log[0] or "kernels plain" in served.log[0]
+
+
+def _failing_when_drained(monkeypatch: pytest.MonkeyPatch) -> None:
+    stop = App.stop
+
+    async def fails(app: App) -> None:
+        app._fail(DiskFailed(path="orders-0", doing="syncing", found="Input/output error"))
+        await stop(app)
+
+    monkeypatch.setattr(App, "stop", fails)
+
+
+def test_a_disk_that_fails_during_the_drain_is_no_clean_end(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    _failing_when_drained(monkeypatch)
+    config = load(environ={}, flags={"serve.data": str(tmp_path), "serve.listen": "shared=localhost:0"})
+
+    async def story() -> int:
+        asyncio.get_running_loop().call_soon(os.kill, os.getpid(), signal.SIGTERM)
+        return await serve._serve(config, config.section(ServeSettings))
+
+    caplog.set_level("INFO", "onelog")
+    assert asyncio.run(story()) == 1
+    assert "Input/output error" in caplog.text
+    assert "cleanly" not in caplog.text
+
+
+def test_a_process_of_its_own_may_open_as_many_files_as_the_system_allows(tmp_path: Path) -> None:
+    hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+    if not Path("/proc/self/limits").exists():
+        pytest.skip("the system does not tell of another process")
+    with Served(tmp_path / "data", wrapper=["sh", "-c", 'ulimit -Sn 900; exec "$@"', "sh"]) as served:
+        lines = Path(f"/proc/{served.pid}/limits").read_text().splitlines()
+        (found,) = [line.split() for line in lines if line.startswith("Max open files")]
+        assert found[3:5] == [str(hard), str(hard)]

@@ -3,15 +3,19 @@
 A mutant says what it leaves out. None is a switch in the product.
 """
 
+from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from typing import Any
 from unittest.mock import patch
 
+from onelog.model import OFFSET_MAX
+from onelog.records.batch import Batch
 from onelog.storage import layout, recovery, removal, store, writing
 from onelog.storage.home import Home
 from onelog.storage.log import PartitionLog, WriteJob
+from onelog.storage.producers import BATCHES_KEPT, Producer, Seen
 from tests.crash.world import ROOT, Place, World
 from tests.support.simulated_disk import SimulatedDisk, SimulatedFile
 
@@ -187,6 +191,27 @@ def _identity_by_path(stack: ExitStack) -> None:
     stack.enter_context(patch.object(store.Store, "_judge", lambda *args: None))
 
 
+def _snapshot_of_last_batches(stack: ExitStack) -> None:
+    """As Kafka writes it: what came before each producer's last batch may come again."""
+    real = Producer.last
+
+    def wrong(self: Producer, *, below: int = OFFSET_MAX) -> list[Seen]:
+        found = real(self, below=below)
+        return found if below == OFFSET_MAX else found[-1:]
+
+    stack.enter_context(patch.object(Producer, "last", wrong))
+
+
+def _pending_batches_push_out_written_ones(stack: ExitStack) -> None:
+    real = Producer.note
+
+    def wrong(self: Producer, batch: Batch, **named: int) -> None:
+        real(self, batch, **named)
+        self.seen = deque(self.seen, maxlen=BATCHES_KEPT)
+
+    stack.enter_context(patch.object(Producer, "note", wrong))
+
+
 class AnswersBeforeSync(World):
     """Answers leave when the write begins."""
 
@@ -254,4 +279,6 @@ MUTANTS = (
     Mutant("identity by path", _identity_by_path),
     Mutant("log start's files gone before its row", _nothing, ForgetsBeforeTheRow),
     Mutant("removed id forgotten early", _nothing, ForgetsTheIdEarly),
+    Mutant("snapshot of each producer's last batch only", _snapshot_of_last_batches),
+    Mutant("pending batches push written ones out of a snapshot", _pending_batches_push_out_written_ones),
 )

@@ -14,13 +14,16 @@ The catalog is a store of its own: its transactions are whole and durable, or ab
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from random import Random
+from unittest.mock import patch
 from uuid import UUID
 
 from onelog.errors import DiskFailed, DiskFull
 from onelog.records.batch import Batch
 from onelog.records.record import Record
+from onelog.storage import recovery
 from onelog.storage.catalog import IN_MEMORY, CatalogFile
 from onelog.storage.log import Appended, LogSettings, PartitionLog, Repeated, WriteJob
+from onelog.storage.producers import BATCHES_KEPT
 from onelog.storage.store import Store
 from tests.support.simulated_disk import PowerCutError, SimulatedDisk
 
@@ -28,6 +31,7 @@ ROOT = "data"
 NAMES = ("orders", "clicks")
 PARTITIONS = 2
 GENERATIONS = 6
+WALKED_BYTES = 400
 SETTINGS = LogSettings(segment_bytes=700, index_interval_bytes=150)
 
 Place = tuple[str, int]
@@ -88,6 +92,11 @@ class World:
 
     def live(self) -> None:
         """All generations, one after the other."""
+        # So little is walked at a start that snapshots have to be right.
+        with patch.object(recovery, "WALKED_BYTES_MIN", WALKED_BYTES):
+            self._live()
+
+    def _live(self) -> None:
         for _ in range(GENERATIONS):
             self._arm()
             try:
@@ -178,7 +187,7 @@ class World:
         place = self.rng.choice(list(self.logs))
         log, history = self.logs[place], self.histories[place]
         self.now_ms += 1
-        known = [e for e in history.entries[-4:] if e.base >= log.marks.start]
+        known = [e for e in history.entries[-BATCHES_KEPT:] if e.base >= log.marks.start]
         if known and self.rng.random() < 0.15:
             again = self.rng.choice(known)
             outcome = log.append([again.original], leader_epoch=0, now_ms=self.now_ms)
@@ -203,6 +212,8 @@ class World:
         """What the committer does: all logs' jobs, and each one's answers when its job is done."""
         jobs = [(place, log, log.begin_write()) for place, log in self.logs.items()]
         self.rng.shuffle(jobs)
+        if self.rng.random() < 0.1:
+            self._each(lambda log: log.ask_to_roll(self.now_ms))
         if self.rng.random() < 0.3:
             self._append()
         for place, log, job in jobs:

@@ -166,8 +166,9 @@ def test_a_live_topic_whose_segments_have_lost_their_id_stays_closed(
     found = store.sort_out(ALIVE, [])
     assert (found.strays, found.removed) == ([], [])
     for _ in range(2):
-        with pytest.raises(PartitionClosed, match=r"orders-0/partition\.metadata: .*expected the id"):
+        with pytest.raises(PartitionClosed, match=r"orders-0/partition\.metadata: .*expected the id") as told:
             open_log(store)
+        assert str(told.value).endswith("move the directory away. See `onelog verify --help`.")
     assert f"{0:020d}.log" in disk.names(f"{ROOT}/orders-0")
     disk.open(metadata, create=True).write_at(0, [layout.metadata_text(TOPIC_ID)])
     assert read_all(open_log(store)) == ["0", "1", "2"], "as the message advises"

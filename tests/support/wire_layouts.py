@@ -59,18 +59,21 @@ def cases(draw: st.DrawFn, *, spliced: bool = True) -> Case:
 
 def _class(draw: st.DrawFn, name: str, *, depth: int, spliced: bool) -> type[Any]:
     count = draw(st.integers(1, 5))
-    body = {f"f{index}": _field(draw, depth=depth, spliced=spliced) for index in range(count)}
+    tags = draw(st.permutations([0, 1, 5, 127, 200]))
+    body = {
+        f"f{index}": _field(draw, depth=depth, spliced=spliced, tag=tags[index]) for index in range(count)
+    }
     # A struct of which some version has no bytes cannot be counted; the first field is always there.
     body["f0"] = f.u8()
     return type(name, (), body)
 
 
-def _field(draw: st.DrawFn, *, depth: int, spliced: bool) -> Field:
+def _field(draw: st.DrawFn, *, depth: int, spliced: bool, tag: int = 0) -> Field:
     options: dict[str, Any] = {"since": draw(st.integers(0, VERSION_MAX))}
     if draw(st.booleans()):
         options["until"] = draw(st.integers(options["since"], VERSION_MAX))
     if draw(st.integers(0, 3)) == 0:
-        options["tag"] = draw(st.sampled_from([0, 1, 5, 200]))
+        options["tag"] = tag
         spliced = False
     sized = dict(
         options, nullable=draw(st.booleans() | st.integers(0, VERSION_MAX)), compact=draw(st.booleans())

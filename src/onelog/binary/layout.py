@@ -87,12 +87,15 @@ def form_of(declaration: Declaration, version: int) -> Form:
 
 def placed(declaration: Declaration, form: Form) -> Placed:
     """Where each field of a struct is in this version."""
-    plain, tagged, absent = {}, {}, {}
+    plain: dict[str, Field] = {}
+    tagged: dict[str, Field] = {}
+    absent: dict[str, Field] = {}
     for name, field in declaration.fields.items():
         is_tagged = field.is_tagged_in(form.version)
         if not field.is_in(form.version) or (is_tagged and not form.flexible):
             absent[name] = field
         elif is_tagged:
+            assert field.tag not in {other.tag for other in tagged.values()}, f"{name}: tag {field.tag} twice"
             tagged[name] = field
         else:
             plain[name] = field

@@ -92,7 +92,12 @@ class Fetching:
         if view is View.CLEAN:
             isolation = Isolation.READ_COMMITTED
         batches: list[Batch] = partition.read(
-            read.offset, bytes_max=bytes_max, isolation=isolation, at_least_one=is_first
+            read.offset,
+            bytes_max=bytes_max,
+            isolation=isolation,
+            at_least_one=is_first,
+            # Who takes batches as they are checks them; who gets records out of them cannot.
+            is_checked=view is View.CLEAN,
         )
         if batches and not is_first and batches[0].size > bytes_max:
             batches = []  # only the first partition with records may go over its bound

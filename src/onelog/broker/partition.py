@@ -17,6 +17,7 @@ from onelog.broker.topics.settings import TopicPolicy
 from onelog.broker.values import Aborted, AppendResult, PartitionInfo
 from onelog.broker.waiting import Waiter
 from onelog.errors import (
+    CorruptBatch,
     DiskFailed,
     OffsetOutOfRange,
     OnelogError,
@@ -26,6 +27,7 @@ from onelog.errors import (
 )
 from onelog.model import Isolation, TopicName
 from onelog.records.batch import Batch
+from onelog.records.codec import validate
 from onelog.storage.log import Appended, Found, Marks, PartitionLog, SegmentInfo
 from onelog.ticket import Ticket
 
@@ -105,11 +107,18 @@ class Partition:
         return self._committer.stage(log, appended.base, appended.next, appended.buffers, result)
 
     def read(
-        self, offset: int, *, bytes_max: int, isolation: Isolation, at_least_one: bool = True
+        self,
+        offset: int,
+        *,
+        bytes_max: int,
+        isolation: Isolation,
+        at_least_one: bool = True,
+        is_checked: bool = False,
     ) -> list[Batch]:
         """Whole visible batches from offset on; the first may be larger than bytes_max.
 
         Unless at_least_one is off: then one that is larger may come too, or may not.
+        is_checked: nobody behind us holds them against their checksums, so it is done here.
         """
         log = self.log
         marks = log.marks
@@ -125,7 +134,21 @@ class Partition:
         if offset >= offset_max or (bytes_max <= 0 and not at_least_one):
             return []
         with self._closing_when_damaged():
-            return log.read(offset, bytes_max=bytes_max, offset_max=offset_max)
+            batches = log.read(offset, bytes_max=bytes_max, offset_max=offset_max)
+            if is_checked:
+                self._check(batches)
+            return batches
+
+    def _check(self, batches: Sequence[Batch]) -> None:
+        """What was acknowledged had the right checksum, so a wrong one is damage."""
+        for batch in batches:
+            where = f"{self.topic}/{self.index}, batch at offset {batch.base_offset}"
+            try:
+                validate(batch.data, where=where)
+            except CorruptBatch as error:
+                raise PartitionClosed(
+                    topic=self.topic, partition=self.index, reason=error.message.rstrip(".")
+                ) from error
 
     def find_time(self, timestamp_ms: int, *, isolation: Isolation) -> Found | None:
         """The first visible record of this time or later."""

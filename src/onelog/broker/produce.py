@@ -1,7 +1,8 @@
 """Producing: what a topic allows, then the order in its partition, then an answer when durable.
 
 Batches come from the dialect with records.batch.check_produced and records.codec.validate passed
-(or were built by it): their bytes are what their headers say. What is judged here needs policy.
+(or were built by it): their bytes are what their headers say, and, where they are not compressed,
+their records were verified. What is judged here needs policy.
 """
 
 from collections.abc import Sequence

@@ -104,8 +104,10 @@ def placed(reader: Reader, args: argparse.Namespace) -> Iterator[list[Placed]]:
             count = len(spans)
             raise CommandFailed(f"{args.topic}/{partition}: the topic has {count} partitions, counted from 0")
     offsets = first_offsets(reader, args.start, {p: spans[p] for p in wanted})
+    # One offset for several partitions: some may be shorter, but not all.
+    all_beyond = all(offset > spans[partition].end for partition, offset in offsets.items())
     for partition, offset in offsets.items():
-        if offset < spans[partition].start:
+        if offset < spans[partition].start or all_beyond:
             held = f"{spans[partition].start} to {spans[partition].end}"
             raise CommandFailed(f"{args.topic}/{partition}: asked for offset {offset}; the log holds {held}")
     ends = None if args.follow else {p: spans[p].end for p in wanted}

@@ -79,7 +79,10 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def parser_of(name: str) -> argparse.ArgumentParser:
     """The parser of one command; imports its module."""
-    parser = argparse.ArgumentParser(prog=f"onelog {name}", description=_sentence(COMMANDS[name].help))
+    # No abbreviations: a script that says --form today would mean something else tomorrow.
+    parser = argparse.ArgumentParser(
+        prog=f"onelog {name}", description=_sentence(COMMANDS[name].help), allow_abbrev=False
+    )
     _module(name).add(parser)
     return parser
 

@@ -79,7 +79,7 @@ def lots(args: argparse.Namespace, *, clock: Clock | None = None) -> Iterator[li
         chunks = _chunks(sys.stdin.buffer, form)
     else:
         chunks = _file_chunks(args.file, form)
-    number = 0
+    number = sent = 0
     for chunk in chunks:
         lot = []
         for line in chunk:
@@ -87,9 +87,15 @@ def lots(args: argparse.Namespace, *, clock: Clock | None = None) -> Iterator[li
             try:
                 lot.append(_finished(_parsed(line, form, text, clock.wall_ms()), args))
             except CommandFailed as error:
-                raise CommandFailed(f"line {number}: {error}") from error
+                before = (
+                    f"{sent} records before it were written, nothing else was"
+                    if sent
+                    else "nothing was written"
+                )
+                raise CommandFailed(f"line {number}: {error}; {before}") from error
         if lot:
             yield lot
+            sent += len(lot)
 
 
 def _parsed(line: bytes, format: str, text: Text, now_ms: int) -> Wanted:

@@ -18,6 +18,7 @@ from onelog.app import App
 from onelog.cli.output import CommandFailed
 from onelog.config import Config, ConfigError, ServeSettings, load
 from onelog.model import Address
+from onelog.open_files import raise_limit
 from onelog.server.lifecycle import StopSignals
 from onelog.server.listener import ListenFailed
 from onelog.storage.disk import StoreRefused
@@ -54,6 +55,7 @@ def run(args: argparse.Namespace) -> int:
         config = load(args.config, environ=os.environ, flags=_flags(args))
         serve = config.section(ServeSettings)
         _set_up_log(serve)
+        raise_limit()
         with asyncio.Runner(loop_factory=_loop_factory()) as runner:
             return runner.run(_serve(config, serve))
     except (ConfigError, ListenFailed, StoreRefused) as error:
@@ -79,6 +81,8 @@ async def _serve(config: Config, serve: ServeSettings) -> int:
             await _serve_until_stopped(app, serve, signals)
         finally:
             await app.stop()
+    if app.failed.done():
+        return 1  # in the drain: its log line is the last word
     LOG.info("stopped: the data directory is closed cleanly")
     return 0
 

@@ -14,7 +14,7 @@ from onelog.errors import DiskFailed
 from onelog.storage import layout
 from onelog.storage.catalog import CatalogFile
 from onelog.storage.disk import RealDisk, StoreRefused
-from onelog.storage.home import topic_id_of
+from onelog.storage.home import is_half_made, topic_id_of
 from onelog.storage.layout import LogDir, Role
 from onelog.storage.verify import Verdict, check_log
 
@@ -113,11 +113,7 @@ def _size(path: str) -> int:
 def _judge_other(directory: str, meaning: LogDir | None, is_removed: bool, verdict: Verdict) -> None:
     if is_removed or (meaning is not None and meaning.role is Role.DELETE):
         verdict.notes.append(f"{directory}: of a deleted topic; the next start removes it.")
-    elif meaning is not None and meaning.role is Role.LIVE and not _has_segments(directory):
+    elif meaning is not None and meaning.role is Role.LIVE and is_half_made(_DISK, directory):
         verdict.notes.append(f"{directory}: half-made; the next start or write sees to it.")
     else:
         verdict.find(directory, "a directory that belongs to no topic", "directories of the catalog's topics")
-
-
-def _has_segments(directory: str) -> bool:
-    return any(name.endswith(layout.LOG_SUFFIX) for name in _DISK.names(directory))

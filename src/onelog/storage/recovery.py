@@ -76,9 +76,9 @@ def _check_identity(home: Home) -> None:
     if topic_id_of(home.disk, home.path) is None and not is_half_made(home.disk, home.path):
         raise LogRefused(
             f"{layout.join(home.path, layout.METADATA)}: not there or not readable; expected the id of "
-            f"topic {home.topic}, as there is more in the directory. The partition stays closed. If these "
+            f"topic {home.topic}, as there is more in the directory. If these "
             "files are that topic's, write it again, two lines: `version: 0` and "
-            f"`topic_id: {layout.kafka_id(home.topic_id)}`. If not, move the directory away."
+            f"`topic_id: {layout.kafka_id(home.topic_id)}`. If not, move the directory away"
         )
 
 
@@ -96,8 +96,8 @@ def _bases(home: Home, start: int) -> list[int]:
 def _require(holds: bool, home: Home, found: str, expected: str) -> None:
     if not holds:
         raise LogRefused(
-            f"{home.path}: found {found}; expected {expected}. The partition stays closed. "
-            "Restore the directory from a backup, or delete and create the topic to accept the loss."
+            f"{home.path}: found {found}; expected {expected}. "
+            "Restore the directory from a backup, or delete and create the topic to accept the loss"
         )
 
 
@@ -199,7 +199,7 @@ class _Recovery:
             raise LogRefused(
                 f"{segment.path} at byte {segment.size}: no whole batch in order; expected batches up to "
                 f"byte {said}, as at the clean stop before. Another program wrote here, or the disk lost "
-                "data. The partition stays closed. See `onelog verify --help`."
+                "data"
             )
         file.truncate(segment.size)
         file.sync()

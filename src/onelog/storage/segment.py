@@ -23,7 +23,10 @@ INTERVAL_BYTES = 4096
 
 
 class LogRefused(Exception):
-    """One log stays closed while all others serve: where, what was found, what was expected."""
+    """One log stays closed while all others serve: where, what was found, what was expected.
+
+    It is the reason of a PartitionClosed, which ends the sentence and says where to read on.
+    """
 
 
 @dataclass(frozen=True)
@@ -175,8 +178,7 @@ class Segment:
     def damaged(self, position: int) -> LogRefused:
         """No batch stands where one has to."""
         return LogRefused(
-            f"{self.path} at byte {position}: no whole batch; expected batches up to byte {self.size}. "
-            "The partition stays closed. See `onelog verify --help`."
+            f"{self.path} at byte {position}: no whole batch; expected batches up to byte {self.size}"
         )
 
     def _taken(

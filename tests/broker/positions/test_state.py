@@ -28,6 +28,12 @@ def test_what_is_no_position_is_refused(offset: int) -> None:
         decide("billing", ORDERS, 0, Position(offset), note_bytes_max=10)
 
 
+def test_what_no_file_can_hold_as_text_is_refused() -> None:
+    for group, note in (("\ud800", ""), ("billing", "\udfff")):
+        with pytest.raises(InvalidRequest, match="UTF-8"):
+            decide(group, ORDERS, 0, Position(1, note=note), note_bytes_max=10)
+
+
 def test_a_note_is_measured_in_bytes() -> None:
     decide("billing", ORDERS, 0, Position(1, note="é" * 2), note_bytes_max=4)
     with pytest.raises(NoteTooLarge) as refusal:

@@ -96,3 +96,24 @@ def test_a_sync_of_a_directory_that_fails_is_the_end(tmp_path: Path) -> None:
             assert desk.failures == [failure]
 
     run(story())
+
+
+def test_a_topic_that_is_durable_when_its_predecessors_removal_fails_is_not_said_to_be_made(
+    tmp_path: Path,
+) -> None:
+    async def story() -> None:
+        async with open_desk(tmp_path) as desk:
+            await desk.topic()
+            await desk.append(batch("a"))
+            desk.disk.removals.shut()
+            await desk.broker.delete_topics(["orders"])
+            made = desk.broker.create_topics([NewTopic("orders")])
+            await desk.broker.barrier()
+            assert not made.done
+            failure = DiskFailed(path="orders-0", doing="moving it", found="Input/output error")
+            desk.disk.removals.fail(failure)
+            with pytest.raises(DiskFailed):
+                await made
+            assert desk.failures == [failure]
+
+    run(story())

@@ -13,6 +13,7 @@ from onelog.errors import (
     InvalidName,
     InvalidPartitions,
     OnelogError,
+    PartitionClosed,
     TopicExists,
     UnknownTopic,
     UnknownTopicId,
@@ -358,5 +359,57 @@ def test_all_settings_of_a_topic_are_told(tmp_path: Path) -> None:
             told = {v.name: v for v in desk.broker.topic_settings(desk.broker.topic("orders"))}
             assert told["segment.ms"].value == "5"
             assert told["max.message.bytes"].value == str(desk.broker.settings.message_bytes_max)
+
+    run(story())
+
+
+def test_files_go_when_no_partition_is_written_any_more_even_if_one_does_not_close(tmp_path: Path) -> None:
+    async def story() -> None:
+        async with open_desk(tmp_path) as desk:
+            await desk.topic(partition_count=2)
+
+            def full(**_: object) -> None:
+                raise DiskFull(path="orders-0", doing="writing its index")
+
+            desk.broker._parts.served.partition("orders", 0).log.close = full  # type: ignore[method-assign]  # a full disk
+            desk.syncs.shut()
+            written = desk.append(batch("a"), partition=1)
+            await turns()
+            deleting = desk.broker.delete_topics(["orders"])
+            await desk.broker.barrier()
+            await turns(50)
+            assert isinstance(written.error, UnknownTopic)
+            assert not deleting.done
+            desk.syncs.open()
+            assert _codes(await deleting) == ["disk_full"]
+            assert desk.broker.topics() == []
+            await desk.topic()  # waits for the files of its predecessor
+            assert desk.failures == []
+
+    run(story())
+
+
+def test_partitions_whose_files_cannot_be_made_are_there_closed_as_after_a_start(tmp_path: Path) -> None:
+    async def story() -> None:
+        async with open_desk(tmp_path) as desk:
+            await desk.topic()
+            store = desk.broker._parts.files._store
+            real = store.open_log
+
+            def full(*_: object, **__: object) -> None:
+                raise DiskFull(path="orders-1", doing="moving a stranger away")
+
+            store.open_log = full  # type: ignore[assignment,method-assign]  # a full disk
+            with pytest.raises(DiskFull):
+                await desk.broker.grow_partitions("orders", 2)
+            assert desk.broker.topic("orders").partition_count == 2
+            with pytest.raises(PartitionClosed, match="orders-1: no space left"):
+                desk.read(partition=1)
+            store.open_log = real  # type: ignore[method-assign]  # room again
+            await desk.broker.grow_partitions("orders", 3)
+            await desk.append(batch("c"), partition=2)
+        async with open_desk(tmp_path) as desk:
+            await desk.append(batch("b"), partition=1)
+            assert values(desk.read(partition=2)) == ["c"]
 
     run(story())

@@ -131,3 +131,8 @@ def test_all_settings_are_described_and_the_own_ones_marked() -> None:
     assert values["retention.ms"].default == "604800000"
     assert (values["max.message.bytes"].value, values["max.message.bytes"].is_own) == ("1234", False)
     assert values["cleanup.policy"].kind == "list"
+
+
+def test_a_slip_of_the_pen_is_refused_with_the_nearest_name() -> None:
+    with pytest.raises(InvalidConfig, match=r"did you mean retention\.ms\?"):
+        checked("retentoin.ms", "5")

@@ -5,6 +5,7 @@ from onelog.errors import CorruptBatch, InvalidRecord
 from onelog.protocols.kafka.errors import Code, KafkaRefusal
 from onelog.protocols.kafka.recordset import fetched, produced, received
 from onelog.records.batch import Batch
+from onelog.records.codec import HEADER_BYTES, encode_records
 from onelog.records.record import Record
 
 RECORDS = [Record(b"k", b"v", 1000), Record(None, b"w", 1001)]
@@ -58,6 +59,33 @@ def test_a_control_batch_of_a_client_is_an_invalid_record() -> None:
 def test_a_flipped_bit_is_a_corrupt_message() -> None:
     with pytest.raises(CorruptBatch):
         produced(DATA[:-1] + bytes([DATA[-1] ^ 1]), version=9, where="orders/0")
+
+
+def _sealed(body: bytes | bytearray, *, codec: Codec = Codec.NONE) -> bytes:
+    """A body of two records, as its header and its checksum say, whatever it is."""
+    numbers = {"last_offset_delta": 1, "base_timestamp_ms": 1000, "max_timestamp_ms": 1001}
+    return bytes(Batch.seal(body, record_count=2, attributes=codec.value, **numbers).data)
+
+
+def test_garbage_under_a_right_checksum_is_an_invalid_record_that_names_which() -> None:
+    garbage = DATA[HEADER_BYTES:-1] + b"\xff"
+    for body, index in ((b"\xff" * 40, 0), (garbage, 1)):
+        with pytest.raises(InvalidRecord, match="orders/0") as caught:
+            produced(_sealed(body), version=9, where="orders/0")
+        assert caught.value.index == index
+
+
+def test_records_with_gaps_between_them_are_an_invalid_record() -> None:
+    with pytest.raises(InvalidRecord, match="orders/0"):
+        produced(
+            _sealed(encode_records(RECORDS, base_timestamp_ms=1000, offset_deltas=[0, 0])),
+            version=9,
+            where="orders/0",
+        )
+
+
+def test_compressed_records_are_not_looked_into() -> None:
+    assert produced(_sealed(b"\xff" * 40, codec=Codec.GZIP), version=9, where="orders/0").record_count == 2
 
 
 def test_a_size_that_lies_is_a_corrupt_message() -> None:

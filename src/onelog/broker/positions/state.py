@@ -50,7 +50,8 @@ def decide(
     group: str, topic_id: TopicId, partition: int, position: Position, *, note_bytes_max: int
 ) -> Committed:
     """Remember it as given, on an empty topic too; or a OnelogError."""
-    size = len(position.note.encode())
+    _size_of(group, what="group")
+    size = _size_of(position.note, what="note")
     if size > note_bytes_max:
         raise NoteTooLarge(size=size, size_max=note_bytes_max)
     if not 0 <= position.offset <= POSITION_MAX:
@@ -58,6 +59,14 @@ def decide(
             reason=f"group {group!r}: position {position.offset}; expected 0 to {POSITION_MAX}."
         )
     return Committed(group, topic_id, partition, position)
+
+
+def _size_of(text: str, *, what: str) -> int:
+    """Its bytes, of which there are none for half of a pair: JSON can say it, a file cannot hold it."""
+    try:
+        return len(text.encode())
+    except UnicodeEncodeError as error:
+        raise InvalidRequest(reason=f"{what} {text!r:.80}: not UTF-8 at character {error.start}.") from error
 
 
 def apply(state: PositionsState, change: Change) -> None:

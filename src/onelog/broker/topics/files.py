@@ -52,17 +52,7 @@ class TopicFiles:
             try:
                 partition = self._open(topic, index, row, policy)
             except OnelogError as error:
-                closed = closed_because(error, topic=topic.name, partition=index)
-                LOG.error("%s", closed)
-                partition = Partition(
-                    topic.name,
-                    index,
-                    log=None,
-                    leader_epoch=row.leader_epoch,
-                    policy=policy,
-                    committer=self._committer,
-                    closed=closed,
-                )
+                partition = self._closed(topic, index, row, policy, error)
             partitions.append(partition)
         return partitions
 
@@ -80,6 +70,13 @@ class TopicFiles:
                 await partition.close(error)
             raise
         return made
+
+    def closed(self, topic: Topic, *, first: int, error: OnelogError) -> list[Partition]:
+        """Partitions from first on which could not be made, though their topic says that they are there."""
+        policy = policy_of(topic.settings)
+        return [
+            self._closed(topic, index, NEW, policy, error) for index in range(first, topic.partition_count)
+        ]
 
     async def remove(self, topic: Topic) -> None:
         """Every file of a topic whose partitions are closed."""
@@ -132,6 +129,21 @@ class TopicFiles:
             leader_epoch=row.leader_epoch,
             policy=policy,
             committer=self._committer,
+        )
+
+    def _closed(
+        self, topic: Topic, index: int, row: PartitionRow, policy: TopicPolicy, error: OnelogError
+    ) -> Partition:
+        closed = closed_because(error, topic=topic.name, partition=index)
+        LOG.error("%s", closed)
+        return Partition(
+            topic.name,
+            index,
+            log=None,
+            leader_epoch=row.leader_epoch,
+            policy=policy,
+            committer=self._committer,
+            closed=closed,
         )
 
     def _stop_unless_full(self, error: OnelogError) -> None:

@@ -179,6 +179,8 @@ class TopicsService:
         await durable
         if before:
             await asyncio.wait(before)
+        if self._catalog.failed is not None:
+            raise self._catalog.failed  # what came before may be what failed: nothing is said after that
         ticket.resolve([await _outcome(outcome, act) for outcome in outcomes])
         if clean is not None:
             for outcome in outcomes:
@@ -210,8 +212,14 @@ class TopicsService:
 
     async def _withdraw(self, topic: Topic) -> Topic:
         gone = UnknownTopic(topic=topic.name)
+        refusals: list[OnelogError] = []
         for closing in [partition.close(gone) for partition in self._served.withdraw(topic)]:
-            await closing
+            try:
+                await closing
+            except OnelogError as error:
+                refusals.append(error)  # the others may still be written: no file goes before they are not
+        if refusals:
+            raise refusals[0]
         return topic
 
     async def _clean(self, topic: Topic) -> Topic:
@@ -231,7 +239,14 @@ class TopicsService:
 
     async def _extend(self, topic: Topic) -> Topic:
         served = self._served.find(topic.name)
-        made = await self._files.make(topic, first=len(served.partitions))
+        first = len(served.partitions)
+        try:
+            made = await self._files.make(topic, first=first)
+        except OnelogError as error:
+            # The row stands, so they are there, closed, as after a start that cannot open them.
+            made = self._files.closed(topic, first=first, error=error)
+            self._served.publish(ServedTopic(topic, [*served.partitions, *made]))
+            raise
         self._served.publish(ServedTopic(topic, [*served.partitions, *made]))
         return topic
 

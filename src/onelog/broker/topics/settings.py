@@ -4,6 +4,7 @@ Every name is known, so that Kafka's tools see what they expect. One that we do 
 can only be given its default: a setting that is accepted and does nothing is a lie.
 """
 
+import difflib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
@@ -142,7 +143,7 @@ def changed(own: Mapping[str, str], changes: Mapping[str, str | None]) -> dict[s
     for name, text in changes.items():
         value = None if text is None else checked(name, text)
         if name not in BY_NAME:
-            raise InvalidConfig(key=name, value=str(text), expected="the name of a topic's setting")
+            raise _unknown(name, str(text))
         if value is None:
             settings.pop(name, None)
         else:
@@ -150,11 +151,17 @@ def changed(own: Mapping[str, str], changes: Mapping[str, str | None]) -> dict[s
     return settings
 
 
+def _unknown(name: str, text: str) -> InvalidConfig:
+    close = difflib.get_close_matches(name, BY_NAME, n=1)
+    hint = f" (did you mean {close[0]}?)" if close else ""
+    return InvalidConfig(key=name, value=text, expected=f"the name of a topic's setting{hint}")
+
+
 def checked(name: str, text: str) -> str:
     """The value as it is kept, or InvalidConfig."""
     setting = BY_NAME.get(name)
     if setting is None:
-        raise InvalidConfig(key=name, value=text, expected="the name of a topic's setting")
+        raise _unknown(name, text)
     value = _KINDS[setting.kind](setting, text.strip())
     if not setting.honoured and value != setting.default:
         expected = f"{setting.default!r}, the only value that has an effect here"

@@ -37,7 +37,21 @@ def produced(records: Buffer | None, *, version: int, where: str) -> Batch:
         )
     check_produced(batch, where=where)
     validate(batch.data, where=where)
+    if batch.codec is Codec.NONE:
+        _verify_records(batch, where=where)
     return batch
+
+
+def _verify_records(batch: Batch, *, where: str) -> None:
+    """Whether every record is one: garbage has a right checksum too, and would stay in the log.
+
+    Compressed ones would have to be unpacked for it, which costs more than the rest of a
+    produce together; whoever reads garbage hears so then, and the log goes on.
+    """
+    try:
+        batch.verify_records(gapless=True)
+    except InvalidRecord as error:
+        raise InvalidRecord(where, error.reason, index=error.index) from error
 
 
 def fetched(batches: Sequence[Batch], *, version: int, where: str) -> list[Buffer]:
