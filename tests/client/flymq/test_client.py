@@ -221,8 +221,8 @@ def test_a_real_broker_is_spoken_to_in_every_request(broker: onelog.Broker) -> N
 
 def test_an_error_keeps_the_connection_and_what_is_known_of_it(broker: onelog.Broker) -> None:
     with FlyMQClient(broker.bootstrap, timeout_s=10) as client:
-        client.produce("kept", b"v")
-        client.subscribe("kept group", "kept", 0, "latest")
+        client.produce("stays", b"v")
+        client.subscribe("staying group", "stays", 0, "latest")
         with pytest.raises(FlyMQError, match="EOF"):
-            client.consume("kept", 0, 5)
-        assert client.describe_group("kept group", "kept").member_count == 1
+            client.consume("stays", 0, 5)
+        assert client.describe_group("staying group", "stays").member_count == 1

@@ -7,7 +7,7 @@ import pytest
 from onelog.client.errors import BadAnswer, ClientError
 from onelog.client.flymq.connection import Connection
 from onelog.client.flymq.errors import FlyMQError
-from onelog.client.retry import Retrier, RetryPolicy
+from onelog.client.retry import Deadline, Retrier, RetryPolicy
 from onelog.model import Address
 from onelog.protocols.flymq.framing import Opcode
 from onelog.protocols.flymq.messages import Auth, Consume, Consumed, Place, Produce, Subscribe
@@ -15,8 +15,11 @@ from tests.support.flymq_wire import consume, data, frame, frames, i32, subscrib
 from tests.support.scripted_flymq import ScriptedFlyMQ
 
 Talks = Callable[..., tuple[Connection, ScriptedFlyMQ]]
-DEADLINE = Retrier(RetryPolicy(timeout_s=10.0)).deadline()
 ONE = Consume(topic="t", partition=0, offset=0)
+
+
+def soon() -> Deadline:
+    return Retrier(RetryPolicy(timeout_s=10.0)).deadline()
 
 
 @pytest.fixture
@@ -28,7 +31,7 @@ def talking() -> Iterator[Talks]:
         left = iter(answers)
         server = ScriptedFlyMQ(lambda _: next(left))
         open_ones.append(server)
-        connection = Connection(Address("127.0.0.1", server.port), DEADLINE, login=login)
+        connection = Connection(Address("127.0.0.1", server.port), soon(), login=login)
         open_ones.insert(0, connection)
         return connection, server
 
@@ -38,7 +41,7 @@ def talking() -> Iterator[Talks]:
 
 
 def ask(connection: Connection, opcode: Opcode, request: object) -> Any:
-    return connection.ask(opcode, request, doing="asking", deadline=DEADLINE)
+    return connection.ask(opcode, request, doing="asking", deadline=soon())
 
 
 def test_a_request_is_a_frame_and_its_answer_is_typed(talking: Talks) -> None:
@@ -68,7 +71,7 @@ def test_an_error_is_an_answer_and_the_connection_goes_on(talking: Talks, answer
 def test_many_requests_leave_before_the_first_answer_is_read(talking: Talks) -> None:
     answers = [frame(0x02, data(b"") + data(bytes([at]))) for at in range(5)]
     connection, server = talking(answers[0], answers[1], frame(0xFF, b"EOF", flags=0), *answers[3:])
-    found = connection.ask_all(Opcode.CONSUME, [ONE] * 5, doing="asking", deadline=DEADLINE)
+    found = connection.ask_all(Opcode.CONSUME, [ONE] * 5, doing="asking", deadline=soon())
     assert [getattr(each, "value", None) for each in found] == [b"\0", b"\1", None, b"\3", b"\4"]
     assert len(server.frames) == 5
 
@@ -76,7 +79,7 @@ def test_many_requests_leave_before_the_first_answer_is_read(talking: Talks) -> 
 def test_a_packed_request_is_gzipped_and_says_so(talking: Talks) -> None:
     connection, server = talking(frame(0xFF, b"x", flags=0))
     request = Produce(topic="t", value=b"v" * 1000)
-    connection.ask_all(Opcode.PRODUCE, [request], packed=True, doing="producing", deadline=DEADLINE)
+    connection.ask_all(Opcode.PRODUCE, [request], packed=True, doing="producing", deadline=soon())
     [sent] = frames(server.frames[0])
     assert sent.flags == 0x03
     assert gzip.decompress(sent.payload) == text("t") + data(b"") + data(b"v" * 1000) + i32(-1)

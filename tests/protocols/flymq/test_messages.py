@@ -1,5 +1,7 @@
 """Which form a payload has, by where it ends; and the document's own encodings."""
 
+from typing import Any
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -49,7 +51,7 @@ def test_a_produce_without_its_partition_leaves_that_to_the_broker() -> None:
 @pytest.mark.parametrize("mode", ["", "earliest", "latest", "commit", "m" * 200])
 def test_a_mode_has_one_length_byte_or_two(mode: str) -> None:
     front = GROUP + i32(3)
-    asked = {"topic": "t1", "group": "g1", "partition": 3, "mode": mode}
+    asked: dict[str, Any] = {"topic": "t1", "group": "g1", "partition": 3, "mode": mode}
     assert read(Opcode.SUBSCRIBE, front + text8(mode)) == (messages.Subscribe(**asked), PROGRAMS)
     by_document = messages.SubscribeByDocument(**asked)
     assert read(Opcode.SUBSCRIBE, front + text(mode)) == (by_document, DOCUMENT)
@@ -67,7 +69,7 @@ def test_no_mode_is_taken_for_one_of_the_other_form(mode: str, by_document: bool
 
 def test_a_fetch_has_a_filter_or_ends_before_it() -> None:
     front = text("t1") + i32(0) + u64(5) + i32(10)
-    asked = {"topic": "t1", "partition": 0, "offset": 5, "count_max": 10}
+    asked: dict[str, Any] = {"topic": "t1", "partition": 0, "offset": 5, "count_max": 10}
     assert read(Opcode.FETCH, front) == (messages.Fetch(**asked), DOCUMENT)
     assert read(Opcode.FETCH, front + text("")) == (messages.Fetch(**asked), PROGRAMS)
     assert read(Opcode.FETCH, front + text("zip")) == (messages.Fetch(**asked, filter="zip"), PROGRAMS)
@@ -95,7 +97,7 @@ def test_a_reset_has_an_offset_behind_any_mode_or_none() -> None:
 
 def test_a_time_is_sought_with_a_group_or_without() -> None:
     behind = i32(1) + (1234).to_bytes(8, "big")
-    asked = {"topic": "t1", "partition": 1, "timestamp_ms": 1234}
+    asked: dict[str, Any] = {"topic": "t1", "partition": 1, "timestamp_ms": 1234}
     without, with_group = messages.SeekToTimestamp(**asked), messages.SeekToTimestamp(**asked, group="g1")
     assert read(Opcode.SEEK_TO_TIMESTAMP, text("t1") + behind) == (without, DOCUMENT)
     assert read(Opcode.SEEK_TO_TIMESTAMP, GROUP + behind) == (with_group, PROGRAMS)

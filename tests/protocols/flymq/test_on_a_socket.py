@@ -31,6 +31,7 @@ from tests.support.flymq_wire import (
     subscribe,
     text,
 )
+from tests.support.hand_clock import HandClock
 from tests.support.served_dialects import ServedDialects, served_dialects
 from tests.support.toy_server import Line, turns
 
@@ -108,6 +109,18 @@ async def test_a_frame_that_cannot_be_ends_its_connection_with_words_and_no_othe
         assert await bad.rest() == b""
         good.write(LIST)
         assert await good.reader.readexactly(len(NOTHING)) == NOTHING
+
+
+async def test_a_connection_that_was_silent_for_five_minutes_is_still_served(tmp_path: Path) -> None:
+    async with served_dialects(tmp_path) as served, peer(served) as line:
+        clock = served.broker.clock
+        assert isinstance(clock, HandClock)
+        for _ in range(2):
+            line.write(LIST)
+            assert await line.reader.readexactly(len(NOTHING)) == NOTHING
+            served.server.look()
+            clock.now_s += 301
+            served.server.look()
 
 
 KILLERS = {
