@@ -86,9 +86,7 @@ def take(taken: Taken, batches: Iterable[Batch], *, bounds: Bounds, wanted: Want
     for batch in batches:
         if batch.offset_end <= taken.next_offset:
             continue
-        for offset, record in batch.numbered():
-            if offset < taken.next_offset:
-                continue
+        for offset, record in batch.numbered(offset_start=taken.next_offset):
             if not _look(taken, offset, record, bounds, wanted):
                 taken.is_full = True
                 return
@@ -110,7 +108,8 @@ def _look(taken: Taken, offset: int, record: Record, bounds: Bounds, wanted: Wan
             return False
         taken.records.append(found)
         taken.size += size
-        _count_losses(taken.losses, record)
+        if record.value is None or record.headers or record.key == b"":
+            _count_losses(taken.losses, record)
     taken.looked_at += 1
     taken.looked_at_bytes += size
     taken.next_offset = offset + 1

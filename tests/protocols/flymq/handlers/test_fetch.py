@@ -220,4 +220,7 @@ async def test_an_offset_that_has_no_record_names_the_next_one_that_has(tmp_path
         await peer.append_batch(MARKER)
         assert await peer.refused(consume("logs", 1)) == "EOF"
         await fill(peer, b"b")
-        assert await peer.refused(consume("logs", 1)) == "no message at offset 1; the next one is at 2"
+        assert await peer.refused(consume("logs", 1)) == "no message at offset 1; go on at 2"
+        await peer.append_batch(MARKER)
+        await peer.append(Record(None, bytes(RECORD_BYTES_MAX + 1), 1))
+        assert await peer.refused(consume("logs", 3)) == "no message at offset 3; go on at 4"

@@ -18,8 +18,10 @@ COUNT_DEFAULT: Final = 10
 # Records that one FETCH looks at, whether the filter wants them or not.
 LOOKS_MAX: Final = 1000
 LOOKS_BYTES_MAX: Final = 16 << 20
-# What is read for one FETCH, and what it answers beyond its first record. The next one goes on.
+# How much is read at a time: little first, since most want few records, then twice as much.
+READ_BYTES_MIN: Final = 64 * 1024
 READ_BYTES_MAX: Final = 1 << 20
+# What one FETCH answers beyond its first record. The next one goes on.
 ANSWER_BYTES_MAX: Final = 4 << 20
 READS_MAX: Final = 16
 # How long a FETCH that finds nothing may take. Short: consumers ask partition after partition.
@@ -75,14 +77,23 @@ def _consumed(context: Context, request: Consume) -> Any:
     except UnknownPartition as error:
         context.refuse(error)
         return Error(OUT_OF_RANGE.format(partition=request.partition))
+    if taken.records and taken.records[0].offset == request.offset:
+        return Consumed(key=taken.records[0].key, value=taken.records[0].value)
     if taken.oversized is not None and taken.oversized[0] == request.offset:
         return _oversized(context, *taken.oversized)
-    if taken.oversized is None and not taken.records:
+    return _missing(context, topic, request, taken)
+
+
+def _missing(context: Context, topic: Topic, request: Consume, taken: Taken) -> Error:
+    """No record is at the offset: there is none yet, or something took it that is no record."""
+    following = taken.next_offset
+    if taken.records:
+        following = taken.records[0].offset
+    elif taken.oversized is not None:
+        following = taken.oversized[0]
+    elif following >= context.broker.describe_partition(topic.name, request.partition).stable:
         return Error(END_OF_PARTITION)
-    found = taken.records[0].offset if taken.records else taken.next_offset
-    if found != request.offset:
-        return Error(f"no message at offset {request.offset}; the next one is at {found}")
-    return Consumed(key=taken.records[0].key, value=taken.records[0].value)
+    return Error(f"no message at offset {request.offset}; go on at {following}")
 
 
 def _taken(
@@ -104,9 +115,12 @@ def _taken(
     bounds = Bounds(count_max, ANSWER_BYTES_MAX, LOOKS_MAX, LOOKS_BYTES_MAX)
     if offset > OFFSET_MAX or offset >= info.high_watermark:
         return taken
+    # One record needs its batch only, which always comes.
+    bytes_max = 1 if count_max == 1 and wanted is None else READ_BYTES_MIN
     for _ in range(READS_MAX):
-        read = Read(topic.name, partition, taken.next_offset, READ_BYTES_MAX)
+        read = Read(topic.name, partition, taken.next_offset, bytes_max)
         result, found = found or _read(context, read), None
+        bytes_max = min(2 * bytes_max, READ_BYTES_MAX)
         if isinstance(result, OnelogError):
             raise result
         take(taken, result.batches, bounds=bounds, wanted=wanted)
@@ -123,7 +137,7 @@ def _taken(
 def _read(context: Context, read: Read) -> Result:
     [result] = context.broker.fetch(
         [read],
-        bytes_max=READ_BYTES_MAX,
+        bytes_max=read.bytes_max,
         isolation=Isolation.READ_COMMITTED,
         view=View.CLEAN,
         dialect=DIALECT,
