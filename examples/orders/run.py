@@ -24,7 +24,7 @@ import duckdb
 import orders  # type: ignore[import-not-found]  # a script's own folder is on its path
 from deltalake import DeltaTable
 
-from onelog.cli.audit import text as audit_text
+from onelog.cli.audit_report import text as audit_text
 from onelog.cli.output import Progress
 from onelog.client.errors import ClientError
 from onelog.pipeline.audit import audit

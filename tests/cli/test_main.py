@@ -119,3 +119,14 @@ def test_a_reader_that_has_gone_is_met_in_silence() -> None:
         singer.stdout.close()
         assert singer.wait(30) == 141
         assert singer.stderr.read() == b""
+
+
+def test_every_command_tells_its_arguments_where_spark_is_not_installed() -> None:
+    code = (
+        "import sys; sys.modules.update(dict.fromkeys(['pyspark', 'pyarrow', 'deltalake', 'duckdb']));"
+        "from onelog.cli.main import COMMANDS, parser_of; [parser_of(name) for name in COMMANDS]"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=False
+    )
+    assert (done.returncode, done.stderr) == (0, "")

@@ -1,32 +1,18 @@
-from pathlib import Path
-
 import pytest
 
-from onelog.cli.main import main
+from onelog.cli import output
+from onelog.cli.main import main, parser_of
 
-FILE = '[[flow]]\nname = "orders"\ntopics = ["orders"]\nsink = { delta = "t" }\n'
+
+def test_arguments_become_values() -> None:
+    args = parser_of("pipeline").parse_args(["run", "p.toml", "--once", "--flow", "a", "--flow", "b"])
+    assert (args.file, args.once, args.flow, args.master) == ("p.toml", True, ["a", "b"], None)
 
 
-def test_a_file_that_is_wrong_is_one_line_before_anything_starts(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+@pytest.mark.parametrize("words", [["pipeline", "run", "p.toml"], ["land", "orders", "--to", "t"]])
+def test_without_spark_the_extra_that_brings_it_is_named(
+    words: list[str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    path = tmp_path / "pipeline.toml"
-    path.write_text(FILE.replace("topics", "topic"))
-    assert main(["pipeline", "run", str(path)]) == 1
-    assert (
-        capsys.readouterr().err
-        == f"onelog: {path}: flow 'orders': unknown key 'topic'; did you mean 'topics'?\n"
-    )
-
-
-def test_a_flow_that_is_not_in_the_file_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    path = tmp_path / "pipeline.toml"
-    path.write_text(FILE)
-    assert main(["pipeline", "run", str(path), "--flow", "order"]) == 1
-    assert "--flow order: there is no such flow; known are orders." in capsys.readouterr().err
-
-
-def test_wrong_usage_is_exit_code_2(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["pipeline"]) == 2
-    assert main(["pipeline", "run", "x", "--bootstrap", "nowhere"]) == 2
-    capsys.readouterr()
+    monkeypatch.setattr(output, "find_spec", lambda name: None)
+    assert main(words) == 1
+    assert "this command needs the extra 'spark'" in capsys.readouterr().err

@@ -72,3 +72,16 @@ def test_two_flows_do_not_share_name_table_or_checkpoint() -> None:
             Pipeline(flows=(one, other))
     with pytest.raises(FlowError, match="no flow"):
         Pipeline(flows=())
+
+
+@pytest.mark.parametrize(
+    "text", ["1 second", "0 seconds", "interval 10 MINUTES", "1 minute 30 seconds", "1.5 seconds"]
+)
+def test_a_span_of_time_is_what_spark_takes_for_one(text: str) -> None:
+    assert Pipeline(flows=(flow(),), trigger=text).trigger == text
+
+
+@pytest.mark.parametrize("text", ["", "1 secnd", "1", "second", "-1 second", "1.5 minutes", "1 month"])
+def test_what_is_no_span_of_time_is_refused_with_an_example(text: str) -> None:
+    with pytest.raises(FlowError, match=r"trigger = .*; expected a span of time like '1 second'"):
+        Pipeline(flows=(flow(),), trigger=text)

@@ -38,6 +38,7 @@ sink = { delta = "t" }
 
 def written(folder: Path, text: str) -> str:
     (folder / "steps.py").write_text("def doubled(df):\n    return df.union(df)\n")
+    (folder / "empty.py").touch()
     path = folder / "pipeline.toml"
     path.write_text(text)
     return str(path)
@@ -83,6 +84,11 @@ def test_little_is_needed_for_a_landing(tmp_path: Path) -> None:
         (('sink = { delta = "t" }', 'sink = "t"'), "sink = 't'; expected a table"),
         (('name = "orders"', 'name = "a b"'), "flow 'a b': expected a name"),
         (("[[flow]]", "= nonsense"), "expected TOML"),
+        (("[[flow]]", 'trigger = "1 secnd"\n[[flow]]'), "trigger = '1 secnd'; expected a span of time like"),
+        (
+            ('{ delta = "t" }', '{ delta = "t" }\nwatermark = { column = "at", delay = "soon" }'),
+            "watermark: delay = 'soon'; expected a span of time",
+        ),
     ],
 )
 def test_a_slip_is_told_with_file_place_and_remedy(
@@ -102,6 +108,7 @@ def test_a_slip_is_told_with_file_place_and_remedy(
         ('{ python = "other.py:f" }', "other.py is not there"),
         ('{ python = "steps" }', 'expected "file.py:function"'),
         ("7", "steps: found 7; expected a table with python"),
+        ('{ python = "empty.py:f" }', "has no function 'f'; there is none at all"),
     ],
 )
 def test_a_step_that_is_not_there_is_told(tmp_path: Path, step: str, told: str) -> None:

@@ -1,4 +1,6 @@
-from onelog.pipeline.progress import FlowState, behind, parsed_offsets, state_line, summary
+from dataclasses import replace
+
+from onelog.pipeline.progress import FlowState, behind, counted, parsed_offsets, state_line, summary
 
 
 def state(records: int, behind: int | None, *, active: bool = True) -> FlowState:
@@ -15,7 +17,14 @@ def test_a_line_says_how_far_behind_and_how_fast() -> None:
 
 def test_the_last_word_says_what_is_done_and_what_is_left() -> None:
     assert summary(state(5000, 0)) == "orders: 5,000 records to tables/orders"
-    assert summary(state(1, 7)) == "orders: 1 records to tables/orders, 7 behind"
+    assert summary(state(1, 7)) == "orders: 1 record to tables/orders, 7 behind"
+    dead = replace(state(84, 0), dead_letters=4, dead_letters_path="tables/dead")
+    assert summary(dead) == "orders: 80 records to tables/orders, 4 dead letters to tables/dead"
+
+
+def test_one_of_a_thing_is_no_plural() -> None:
+    assert counted(1, "batch") == "1 batch"
+    assert [counted(0, "record"), counted(1200, "batch")] == ["0 records", "1,200 batches"]
 
 
 def test_behind_counts_offsets_of_all_partitions_and_never_below_none() -> None:

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from pyspark.sql import SparkSession
 
-from onelog.pipeline.errors import LedgerError, PipelineError
+from onelog.pipeline.errors import LedgerError, PipelineError, TableError
 from onelog.pipeline.flow import DeltaSink, Expect, Flow, Mode, Otherwise, Pipeline, Start, Watermark, landing
 from onelog.pipeline.query import reason
 from onelog.pipeline.run import run
@@ -138,18 +138,57 @@ def test_a_topic_that_was_created_again_is_refused_by_name(
         land(flow)
 
 
-def test_an_output_that_spark_cannot_give_is_told_in_one_sentence(
+def test_an_aggregate_that_cannot_append_is_told_what_to_do_and_leaves_nothing_in_the_way(
     land: Land, log: FolderLog, tmp_path: Path
 ) -> None:
-    log.append("orders", "a")
+    log.append("orders", '{"n": 1}', '{"n": 2}', "none")
     flow = Flow(
         name="f",
         topics=("orders",),
+        schema="n bigint",
         sink=DeltaSink(str(tmp_path / "t")),
         steps=("select count(*) as n from input",),
     )
-    with pytest.raises(PipelineError, match=r"flow 'f': Invalid streaming output mode: append"):
+    with pytest.raises(PipelineError, match=r'flow \'f\': .* Say mode = "upsert" with a key in its sink, or'):
         land(flow)
+    assert [path.name for path in tmp_path.iterdir()] == ["log"]
+    land(replace(flow, steps=("select n, true as whole from input",)))
+    assert [row["n"] for row in content(tmp_path / "t")] == [1, 2]
+
+
+def test_a_flow_that_failed_in_its_first_batch_can_be_corrected_where_it_stands(
+    land: Land, log: FolderLog, tmp_path: Path
+) -> None:
+    log.append("orders", '{"n": 1}', "none")
+    flow = Flow(
+        name="f",
+        topics=("orders",),
+        schema="n bigint",
+        malformed=Otherwise.FAIL,
+        sink=DeltaSink(str(tmp_path / "t"), Mode.UPSERT, ("one",)),
+        steps=("select count(*) as n, 1 as one from input group by 2",),
+    )
+    with pytest.raises(PipelineError, match="a rule that must hold is broken"):
+        land(flow)
+    log.append("orders", '{"n": 3}')
+    corrected = replace(flow, malformed=Otherwise.DROP, sink=DeltaSink(str(tmp_path / "t")), steps=())
+    land(corrected)
+    assert [row["n"] for row in content(tmp_path / "t")] == [1, 3]
+
+
+def test_a_table_of_another_flow_is_refused_by_its_name_before_anything_is_read(
+    land: Land, log: FolderLog, tmp_path: Path
+) -> None:
+    log.append("orders", "a")
+    log.append("mine", "b")
+    land(landing("orders", str(tmp_path / "t")))
+    with pytest.raises(TableError) as refusal:
+        land(landing("mine", str(tmp_path / "t")))
+    assert str(refusal.value) == (
+        f"flow 'land_mine': {tmp_path}/t belongs to the flow 'land_orders' (onelog/land_orders, topic orders); "
+        "expected a table of onelog/land_mine. Give each flow its own table."
+    )
+    assert len(content(tmp_path / "t")) == 1
 
 
 def test_the_sentence_is_found_in_what_spark_says() -> None:

@@ -2,7 +2,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
+from deltalake import DeltaTable
 from pyspark.sql import DataFrame, SparkSession
 
 from onelog.pipeline.errors import FlowError, LedgerError, TableError
@@ -22,7 +24,7 @@ def entry(batch: int, start: int, end: int) -> Entry:
 
 @contextmanager
 def opened(sink: DeltaSink, frame: DataFrame, *, rule: Rule = judge) -> Iterator[Sink]:
-    there = Sink(sink, frame.schema, where="flow 'f'", rule=rule)
+    there = Sink(sink, frame.schema, app_id="onelog/f", where="flow 'f'", rule=rule)
     try:
         yield there
     finally:
@@ -120,8 +122,8 @@ def test_a_key_or_a_column_that_is_not_there_is_told(spark: SparkSession, tmp_pa
         opened(DeltaSink(str(tmp_path), Mode.UPSERT, ("idd",)), frame),
     ):
         pass
-    with opened(DeltaSink(str(tmp_path)), frame):
-        pass
+    with opened(DeltaSink(str(tmp_path)), frame) as sink:
+        written(sink, frame, entry(0, 0, 1))
     other = spark.createDataFrame([(1, 2)], "id bigint, more bigint")
     with (
         pytest.raises(TableError, match="more is bigint, in the table not there; what is not there, in the"),
@@ -130,3 +132,39 @@ def test_a_key_or_a_column_that_is_not_there_is_told(spark: SparkSession, tmp_pa
         pass
     with opened(DeltaSink(str(tmp_path)), frame):
         pass
+
+
+def test_a_table_that_nothing_was_committed_to_is_made_anew_for_other_columns(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    frame = spark.createDataFrame([(1, "a")], "id bigint, what string")
+    other = spark.createDataFrame([(1, 2)], "id bigint, more bigint")
+    with opened(DeltaSink(str(tmp_path)), frame):
+        pass
+    with opened(DeltaSink(str(tmp_path)), other) as sink:
+        written(sink, other, entry(0, 0, 1))
+    assert rows(tmp_path) == [(1, 2)]
+
+
+def test_an_empty_table_of_somebody_else_is_never_made_anew(spark: SparkSession, tmp_path: Path) -> None:
+    frame = spark.createDataFrame([(1, "a")], "id bigint, what string")
+    DeltaTable.create(tmp_path, pa.schema([("id", pa.int64())]))
+    with (
+        pytest.raises(TableError, match="what is string, in the table not there"),
+        opened(DeltaSink(str(tmp_path)), frame),
+    ):
+        pass
+    assert Table(str(tmp_path)).delta.version() == 0
+
+
+def test_a_sink_that_was_not_used_takes_back_what_it_made_and_nothing_else(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    frame = spark.createDataFrame([(1, "a")], "id bigint, what string")
+    path = tmp_path / "t"
+    Sink(DeltaSink(str(path)), frame.schema, app_id="onelog/f", where="flow 'f'").undo()
+    assert not path.exists()
+    with opened(DeltaSink(str(path)), frame):
+        pass
+    Sink(DeltaSink(str(path)), frame.schema, app_id="onelog/f", where="flow 'f'").undo()
+    assert Table.exists(str(path))

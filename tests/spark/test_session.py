@@ -93,6 +93,7 @@ def test_defaults_are_local_quiet_and_in_utc(tmp_path: Path) -> None:
     assert found["spark.ui.enabled"] == "false"
     assert found["spark.driver.bindAddress"] == "127.0.0.1"
     assert found["spark.sql.session.timeZone"] == "UTC"
+    assert found["spark.python.unix.domain.socket.enabled"] == "false"
 
 
 @pytest.mark.spark

@@ -80,7 +80,7 @@ def _package(name: str, *, needed: bool, advice: str = "") -> Finding:
 def _spark() -> Iterator[Finding]:
     """Spark is an extra; looking for it must not load it."""
     if any(importlib.util.find_spec(name) is None for name in SPARK):
-        yield Finding("Spark", "not installed", None, "for tables: pip install 'onelog[spark]'")
+        yield Finding("Spark", "not installed", None, "for tables, from a clone: pip install '.[spark]'")
         return
     yield from (_package(name, needed=False) for name in SPARK)
     from onelog.spark.session import SessionError, cache_folder, find_java

@@ -1,11 +1,9 @@
-"""onelog land: a topic becomes a table, every record a row, unchanged."""
+"""onelog land: a topic becomes a table, every record a row, unchanged. What it does is in flows.py."""
 
 import argparse
 
-from onelog.cli.output import CommandFailed
-from onelog.cli.pipeline import add_running, run_pipeline
-from onelog.pipeline.errors import FlowError
-from onelog.pipeline.flow import Pipeline, landing
+from onelog.cli.output import needs_extra
+from onelog.cli.pipeline import add_running
 
 
 def add(parser: argparse.ArgumentParser) -> None:
@@ -19,8 +17,7 @@ def add(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Land the topic."""
-    try:
-        pipeline = Pipeline(flows=(landing(args.topic, args.to),))
-    except FlowError as error:
-        raise CommandFailed(str(error)) from error
-    return run_pipeline(pipeline, args)
+    needs_extra("spark", "pyspark", "pyarrow", "deltalake")
+    from onelog.cli.flows import run_landing  # here, because it loads Spark
+
+    return run_landing(args)

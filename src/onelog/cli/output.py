@@ -7,6 +7,7 @@ is looking at it; a pipe gets silence.
 import json
 import sys
 from collections.abc import Sequence
+from importlib.util import find_spec
 from typing import Any, TextIO
 
 from onelog.clock import Clock, SystemClock
@@ -19,6 +20,16 @@ class CommandFailed(Exception):
 
     For what is a command's own. Refusals of a broker and errors of the clients pass as they are.
     """
+
+
+def needs_extra(extra: str, *packages: str) -> None:
+    """Refuse a command whose packages are not installed, before it imports them."""
+    missing = [name for name in packages if find_spec(name) is None]
+    if missing:
+        raise CommandFailed(
+            f"{', '.join(missing)} not installed; this command needs the extra {extra!r}. "
+            f"From a clone: pip install '.[{extra}]'."
+        )
 
 
 def table(rows: Sequence[Sequence[str]], *, header: Sequence[str]) -> str:

@@ -1,23 +1,15 @@
 """onelog pipeline run: the flows of a pipeline's file, on Spark, until Ctrl-C or once.
 
-Also what `onelog land` runs: signals, the terminal's line, and how a failure is told.
+Its arguments, and those of everything that runs flows. What it does is in flows.py.
 """
 
 import argparse
-import dataclasses
-import signal
-import threading
-from collections.abc import Sequence
-from types import FrameType
 
-from onelog.cli.arguments import bootstrap
-from onelog.cli.output import CommandFailed, Progress
-from onelog.pipeline.errors import FlowError, PipelineError
-from onelog.pipeline.flow import Flow, Pipeline
-from onelog.pipeline.flow_file import load
-from onelog.pipeline.progress import FlowState, state_line, summary
-from onelog.pipeline.run import run as run_flows
-from onelog.spark import session
+from onelog.cli.arguments import bootstrap, seconds
+from onelog.cli.output import needs_extra
+
+# Flows run unattended, and wait for a broker that is being restarted.
+TIMEOUT_S = 30.0
 
 
 def add(parser: argparse.ArgumentParser) -> None:
@@ -40,63 +32,19 @@ def add_running(parser: argparse.ArgumentParser) -> None:
         type=bootstrap,
         help="where a broker listens (default: what the pipeline says, else 127.0.0.1:9092)",
     )
+    parser.add_argument(
+        "--timeout",
+        metavar="SECONDS",
+        type=seconds,
+        default=TIMEOUT_S,
+        help="how long to try to reach the broker before giving up (default: %(default)s)",
+    )
     parser.add_argument("--master", metavar="URL", help="Spark's master (default: local[*])")
 
 
 def run(args: argparse.Namespace) -> int:
     """Run the flows of the file."""
-    try:
-        pipeline = load(args.file)
-        if args.flow:
-            pipeline = dataclasses.replace(pipeline, flows=_chosen(pipeline, args.flow))
-    except FlowError as error:
-        raise CommandFailed(str(error)) from error
-    return run_pipeline(pipeline, args)
+    needs_extra("spark", "pyspark", "pyarrow", "deltalake")
+    from onelog.cli.flows import run_file  # here, because it loads Spark
 
-
-def run_pipeline(pipeline: Pipeline, args: argparse.Namespace) -> int:
-    """Run a pipeline with what the command line says about it. Ends cleanly on SIGINT and SIGTERM."""
-    said = {"bootstrap": args.bootstrap, "master": args.master}
-    pipeline = dataclasses.replace(pipeline, **{k: v for k, v in said.items() if v is not None})
-    progress = Progress()
-    stop = threading.Event()
-    try:
-        spark = session.start("onelog", master=pipeline.master, conf=pipeline.conf)
-        # After the session: Spark sets a handler of its own, which kills what is at work.
-        _stop_on_signals(stop)
-        states = run_flows(
-            pipeline,
-            once=args.once,
-            spark=spark,
-            stop=stop,
-            watch=lambda states: progress.say(state_line(states)),
-        )
-        spark.stop()
-    except (PipelineError, session.SessionError) as error:
-        progress.end()
-        raise CommandFailed(str(error)) from error
-    progress.end(_last_word(states))
-    return 0
-
-
-def _stop_on_signals(stop: threading.Event) -> None:
-    def ask(signum: int, frame: FrameType | None) -> None:
-        # The second one means it.
-        for each in (signal.SIGINT, signal.SIGTERM):
-            signal.signal(each, signal.SIG_DFL)
-        stop.set()
-
-    for each in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(each, ask)
-
-
-def _chosen(pipeline: Pipeline, names: Sequence[str]) -> tuple[Flow, ...]:
-    known = {flow.name: flow for flow in pipeline.flows}
-    for name in names:
-        if name not in known:
-            raise FlowError(f"--flow {name}: there is no such flow; known are {', '.join(known)}.")
-    return tuple(flow for flow in pipeline.flows if flow.name in names)
-
-
-def _last_word(states: Sequence[FlowState]) -> str:
-    return "\n".join(summary(state) for state in states)
+    return run_file(args)

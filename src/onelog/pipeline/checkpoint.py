@@ -7,6 +7,7 @@ beside, written before the query first starts.
 
 import json
 import os
+import shutil
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,8 @@ from onelog.pipeline.ledger import Partition, Range, Ranges
 from onelog.pipeline.tables import sync
 
 _BEGINS = "onelog-begins.json"
+_SPARKS = ("offsets", "commits", "state", "sources")
+_SPARKS_FILES = ("metadata", ".metadata.crc")
 
 
 class Checkpoint:
@@ -41,6 +44,25 @@ class Checkpoint:
         sync(aside)
         os.replace(aside, self.path / _BEGINS)
         sync(self.path)
+
+    def restart(self) -> None:
+        """Forget what the query did; where it began stays. For a query that left nothing in its table."""
+        for name in _SPARKS:
+            shutil.rmtree(self.path / name, ignore_errors=True)
+        for name in _SPARKS_FILES:
+            (self.path / name).unlink(missing_ok=True)
+
+    def remove(self) -> None:
+        """The same, where it began included; nothing else in the folder, which may be anybody's."""
+        self.restart()
+        (self.path / _BEGINS).unlink(missing_ok=True)
+        if self.path.is_dir() and not any(self.path.iterdir()):
+            self.path.rmdir()
+
+    @property
+    def has_finished(self) -> bool:
+        """Whether a batch of the query ever came to its end."""
+        return any(file.name.isdigit() for file in (self.path / "commits").glob("*"))
 
     @property
     def query_id(self) -> str:

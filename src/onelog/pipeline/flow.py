@@ -24,6 +24,13 @@ RECORDS_PER_BATCH_MAX = 1_000_000
 # Part of file names and of the application id, so nothing that needs quoting anywhere.
 _NAME = re.compile(r"[a-zA-Z0-9_][a-zA-Z0-9_-]{0,99}")
 
+# A span of time as Spark reads it. What it cannot read it tells in a page, or not at all.
+_SPAN = re.compile(
+    r"\s*(interval\s+)?"
+    r"((\d{1,9}(\.\d{1,6})?\s+seconds?|\d{1,9}\s+(microsecond|millisecond|minute|hour|day|week)s?)\s*)+",
+    re.IGNORECASE,
+)
+
 Step = str | Callable[[Any], Any]
 """SQL text over the view `input`, or a function from DataFrame to DataFrame."""
 
@@ -68,6 +75,9 @@ class Watermark:
 
     column: str
     delay: str
+
+    def __post_init__(self) -> None:
+        _refuse_no_span("watermark: delay", self.delay)
 
 
 @dataclass(frozen=True)
@@ -169,6 +179,7 @@ class Pipeline:
     def __post_init__(self) -> None:
         if not self.flows:
             raise FlowError("the pipeline has no flow; expected at least one [[flow]].")
+        _refuse_no_span("trigger", self.trigger)
         _refuse_repeats("name", [flow.name for flow in self.flows])
         _refuse_repeats("table", [flow.sink.path.rstrip("/") for flow in self.flows])
         _refuse_repeats("checkpoint", [flow.checkpoint_path.rstrip("/") for flow in self.flows])
@@ -178,6 +189,14 @@ def landing(topic: str, path: str) -> Flow:
     """The flow that puts every record of a topic into a table, as it is."""
     name = re.sub(r"[^a-zA-Z0-9_-]", "_", f"land_{topic}")[:100]
     return Flow(name=name, topics=(topic,), sink=DeltaSink(path))
+
+
+def _refuse_no_span(what: str, text: str) -> None:
+    if _SPAN.fullmatch(text) is None:
+        raise FlowError(
+            f"{what} = {text!r}; expected a span of time like '1 second', '500 milliseconds' or "
+            "'1 minute 30 seconds'."
+        )
 
 
 def _refuse_repeats(what: str, values: list[str]) -> None:

@@ -10,7 +10,8 @@ import difflib
 import importlib.util
 import sys
 import tomllib
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
+from contextlib import contextmanager
 from enum import Enum
 from pathlib import Path
 from typing import Any, TypeVar
@@ -97,20 +98,31 @@ def parse(found: Mapping[str, Any], *, where: str, folder: Path) -> Pipeline:
         if not isinstance(value, str):
             raise FlowError(f"{where}: [spark] conf {key!r} = {value!r}; expected a text, in quotes.")
     flows = table.need("flow", list, "[[flow]] tables")
-    return Pipeline(
-        flows=tuple(_flow(where, number, flow, folder) for number, flow in enumerate(flows, 1)),
-        bootstrap=table.get("bootstrap", str, BOOTSTRAP),
-        trigger=table.get("trigger", str, TRIGGER),
-        master=spark.get("master", str, MASTER),
-        conf=conf,
-    )
+    with _placed(where):
+        return Pipeline(
+            flows=tuple(_flow(where, number, flow, folder) for number, flow in enumerate(flows, 1)),
+            bootstrap=table.get("bootstrap", str, BOOTSTRAP),
+            trigger=table.get("trigger", str, TRIGGER),
+            master=spark.get("master", str, MASTER),
+            conf=conf,
+        )
+
+
+@contextmanager
+def _placed(where: str) -> Iterator[None]:
+    """What a value refuses by itself, with the file in front; what already names it stays as it is."""
+    try:
+        yield
+    except FlowError as error:
+        text = str(error)
+        raise FlowError(text if text.startswith(where) else f"{where}: {text}") from None
 
 
 def _flow(where: str, number: int, found: Any, folder: Path) -> Flow:
     known = [field.name for field in dataclasses.fields(Flow)]
     name = found.get("name") if isinstance(found, dict) else None
     table = _Table(f"{where}: flow {name!r}" if name else f"{where}: flow {number}", found, known)
-    try:
+    with _placed(where):
         return Flow(
             name=table.need("name", str, '"orders"'),
             topics=table.texts("topics"),
@@ -124,9 +136,6 @@ def _flow(where: str, number: int, found: Any, folder: Path) -> Flow:
             records_per_batch_max=table.get("records_per_batch_max", int, RECORDS_PER_BATCH_MAX),
             checkpoint=table.get("checkpoint", str, None),
         )
-    except FlowError as error:
-        text = str(error)
-        raise FlowError(text if text.startswith(where) else f"{where}: {text}") from None
 
 
 def _expect(where: str, found: Any) -> Expect:
@@ -182,4 +191,6 @@ def python_step(file: Path, function: str, *, where: str) -> Callable[[Any], Any
 
 def _nearest(found: str, known: Collection[str]) -> str:
     close = difflib.get_close_matches(found, known, n=1)
-    return f"; did you mean {close[0]!r}?" if close else f"; known are {', '.join(known)}."
+    if close:
+        return f"; did you mean {close[0]!r}?"
+    return f"; known are {', '.join(known)}." if known else "; there is none at all."

@@ -18,6 +18,8 @@ class FlowState:
     behind: int | None
     rate: float
     is_active: bool
+    dead_letters: int = 0
+    dead_letters_path: str = ""
 
 
 def behind(ends: Mapping[str, Mapping[str, int]], latest: Mapping[str, Mapping[str, int]]) -> int:
@@ -36,8 +38,21 @@ def state_line(states: Sequence[FlowState]) -> str:
 
 def summary(state: FlowState) -> str:
     """The last word on a flow."""
+    kept = counted(state.records - state.dead_letters, "record")
+    dead = (
+        f", {counted(state.dead_letters, 'dead letter')} to {state.dead_letters_path}"
+        if state.dead_letters
+        else ""
+    )
     left = "" if not state.behind else f", {state.behind:,} behind"
-    return f"{state.name}: {state.records:,} records to {state.path}{left}"
+    return f"{state.name}: {kept} to {state.path}{dead}{left}"
+
+
+def counted(count: int, noun: str) -> str:
+    """A number of things: 1 batch, 2 batches."""
+    if count == 1:
+        return f"1 {noun}"
+    return f"{count:,} {noun}{'es' if noun.endswith('ch') else 's'}"
 
 
 def parsed_offsets(found: Any) -> Mapping[str, Mapping[str, int]] | None:
@@ -49,7 +64,11 @@ def parsed_offsets(found: Any) -> Mapping[str, Mapping[str, int]] | None:
 
 def _said(state: FlowState) -> str:
     if state.behind is None:
-        return f"{state.name}: starting" if not state.records else f"{state.name}: {state.records:,} records"
+        return (
+            f"{state.name}: starting"
+            if not state.records
+            else f"{state.name}: {counted(state.records, 'record')}"
+        )
     distance = "up to date" if state.behind == 0 else f"{state.behind:,} behind"
     speed = f", {state.rate:,.0f}/s" if state.behind else ""
-    return f"{state.name}: {state.records:,} records, {distance}{speed}"
+    return f"{state.name}: {counted(state.records, 'record')}, {distance}{speed}"

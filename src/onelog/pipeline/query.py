@@ -26,6 +26,15 @@ from onelog.pipeline.sinks import Sink
 RECORDS_PER_FILE = 100_000
 
 
+# Where Spark's own sentence does not say what to do here.
+_TOLD = {
+    "STREAMING_OUTPUT_MODE.UNSUPPORTED_OPERATION": (
+        "an aggregate without a watermark never ends, so its rows cannot be appended. Say mode = "
+        '"upsert" with a key in its sink, or give the flow a watermark and group by its time.'
+    ),
+}
+
+
 class Log(Protocol):
     """What a flow needs of the log."""
 
@@ -54,6 +63,7 @@ class FlowQuery:
         self.flow = flow
         self.failure: PipelineError | None = None
         self.records_landed = 0
+        self.dead_letters_landed = 0
         self._spark = spark
         self._log = log
         self._where = f"flow {flow.name!r}"
@@ -61,8 +71,10 @@ class FlowQuery:
         self._topic_ids = log.topic_ids(flow.topics)
         spans = log.spans(flow.topics)
         source = log.stream(spark, flow, dict.fromkeys(spans, 0))
-        self._sink = Sink(flow.sink, self._rows(source).schema, where=self._where)
+        self._has_begun = False
         self._dead_letters: Sink | None = None
+        self._sink = Sink(flow.sink, self._rows(source).schema, app_id=flow.app_id, where=self._where)
+        self.query: StreamingQuery | None = None
         with ExitStack() as undone:
             undone.callback(self.close)
             self._begins = self._resumed(spans)
@@ -70,12 +82,12 @@ class FlowQuery:
                 self._dead_letters = Sink(
                     DeltaSink(flow.sink.dead_letters_path),
                     expect.dead_letters(source, flow).schema,
+                    app_id=flow.dead_letters_app_id,
                     where=f"{self._where}, dead letters",
                     rule=judge_apart,
                 )
             self._frame = self._rows(log.stream(spark, flow, self._begins))
             undone.pop_all()
-        self.query: StreamingQuery | None = None
 
     def start(self, *, once: bool, trigger: str) -> None:
         """Begin, or go on where the last run ended."""
@@ -97,10 +109,14 @@ class FlowQuery:
             self.query.stop()
 
     def close(self) -> None:
-        """Give the tables free."""
-        self._sink.close()
-        if self._dead_letters is not None:
-            self._dead_letters.close()
+        """Give the tables free. A flow that did not come to start leaves nothing behind that it made."""
+        if self.query is None and self._has_begun:
+            self._checkpoint.remove()
+        for sink in (self._dead_letters, self._sink):
+            if sink is not None and self.query is None:
+                sink.undo()
+            elif sink is not None:
+                sink.close()
 
     @property
     def is_active(self) -> bool:
@@ -129,6 +145,8 @@ class FlowQuery:
         if last is not None:
             check_log(last, log=spans, topic_ids=self._topic_ids)
         begun = self._checkpoint.begins
+        if last is None and begun is not None and not self._checkpoint.has_finished:
+            begun = self._begun_again(begun)
         if begun is not None:
             return {p: begun.get(p, 0) for p in spans}
         if last is not None and last.is_stateful:
@@ -141,7 +159,16 @@ class FlowQuery:
         if last is not None:
             begins = {p: last.ends.get(p, s.start) for p, s in spans.items()}
         self._checkpoint.begin(begins)
+        self._has_begun = True
         return begins
+
+    def _begun_again(self, begun: Mapping[Partition, int]) -> Mapping[Partition, int] | None:
+        """Nothing of the query came to its end: a corrected one may stand in its place, and begin where it did."""
+        self._checkpoint.restart()
+        if {partition.topic for partition in begun} == set(self.flow.topics):
+            return begun
+        self._checkpoint.remove()
+        return None
 
     def _on_batch(self, frame: DataFrame, batch_id: int) -> None:
         try:
@@ -182,6 +209,7 @@ class FlowQuery:
         staged = self._dead_letters.stage(frame, part, file_count=1)
         if staged.row_count:
             self._dead_letters.commit(staged, part)
+            self.dead_letters_landed += staged.row_count
         else:
             self._dead_letters.drop(staged)
 
@@ -202,6 +230,9 @@ def reason(text: str) -> str:
     """The one sentence in what Spark says of a failed query."""
     # Behind the failure comes the plan of the query, which quotes the same words.
     text = text.partition("\n=== Streaming Query ===")[0]
+    for found, told in _TOLD.items():
+        if found in text:
+            return told
     broken = re.search(re.escape(expect.FAILED) + r"\S+/\d+ at offset [^\n]*", text)
     if broken:
         return _plain(broken[0].removeprefix("onelog: "))
@@ -209,7 +240,8 @@ def reason(text: str) -> str:
     raised = re.findall(
         r"^(?:[\w.]+\.)?\w*(?:Error|Exception|Unavailable|Lost)\w*: (.+)$", text, re.MULTILINE
     )
-    return _plain(raised[-1] if raised else text.strip().splitlines()[0])
+    said = _plain(raised[-1] if raised else text.strip().splitlines()[0])
+    return said.removesuffix(" Name another with --bootstrap HOST:PORT.")
 
 
 def _plain(text: str) -> str:

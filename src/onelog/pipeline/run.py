@@ -6,6 +6,7 @@ What a batch does is query.py's. This is also the door for programs:
 """
 
 import json
+import os
 import threading
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -19,6 +20,7 @@ from onelog.pipeline.query import FlowQuery, Log
 from onelog.spark import session
 
 LOOK_INTERVAL_S = 0.2
+TIMEOUT_S = 30.0
 
 Watch = Callable[[Sequence[FlowState]], None]
 
@@ -31,6 +33,7 @@ def run(
     log: Log | None = None,
     stop: threading.Event | None = None,
     watch: Watch | None = None,
+    timeout_s: float = TIMEOUT_S,
 ) -> list[FlowState]:
     """Run all flows until they have landed what there is (once), or until stop is set.
 
@@ -38,9 +41,9 @@ def run(
     in a table stays, and the next run goes on behind it. A session that is handed in is left open.
     """
     own = spark is None
-    spark = spark or session.start("onelog", master=pipeline.master, conf=pipeline.conf)
+    spark = spark or started(pipeline)
     stop = stop or threading.Event()
-    broker = None if log is not None else OnelogLog(pipeline.bootstrap)
+    broker = None if log is not None else OnelogLog(pipeline.bootstrap, timeout_s=timeout_s)
     read = log or broker
     assert read is not None
     queries: list[FlowQuery] = []
@@ -60,6 +63,13 @@ def run(
         if own:
             spark.stop()
     return [_state(query) for query in queries]
+
+
+def started(pipeline: Pipeline) -> SparkSession:
+    """A session for these flows."""
+    # Flows write no tables of Spark's own; without a place for them it makes a folder where we run.
+    aside = {"spark.sql.warehouse.dir": (session.cache_folder(os.environ) / "warehouse").as_uri()}
+    return session.start("onelog", master=pipeline.master, conf={**aside, **pipeline.conf})
 
 
 def _watched(queries: Sequence[FlowQuery], *, stop: threading.Event, watch: Watch | None) -> None:
@@ -87,6 +97,8 @@ def _state(query: FlowQuery) -> FlowState:
         behind=None if ends is None or latest is None else behind(ends, latest),
         rate=float(progress["processedRowsPerSecond"]) if progress is not None else 0.0,
         is_active=query.is_active,
+        dead_letters=query.dead_letters_landed,
+        dead_letters_path=query.flow.sink.dead_letters_path,
     )
 
 

@@ -41,7 +41,9 @@ class Staged:
 class Sink:
     """One table with one writer, us. Owned by its query."""
 
-    def __init__(self, sink: DeltaSink, schema: StructType, *, where: str, rule: Rule = judge) -> None:
+    def __init__(
+        self, sink: DeltaSink, schema: StructType, *, app_id: str, where: str, rule: Rule = judge
+    ) -> None:
         """Open or create the table for rows of that schema, take the lock, sweep what was left."""
         self.sink = sink
         self._where = where
@@ -50,15 +52,33 @@ class Sink:
         self._lock = Lock(sink.path)
         with ExitStack() as undone:
             undone.callback(self._lock.release)
+            self._is_new = not Table.exists(sink.path)
             self.table = Table.create(sink.path, _nullable(schema).json())
+            last = self.table.last()
+            _refuse_other_flow(self.table, last, app_id, where=where)
+            if last is None and self.table.is_untouched and _differing(self.table, schema):
+                # A flow that failed before its first commit left it, and was corrected since.
+                self.table.remove()
+                self._is_new = True
+                self.table = Table.create(sink.path, _nullable(schema).json())
             _refuse_other_columns(self.table, schema, where=where)
             self._staging = Staging(sink.path)
-            self._staging.sweep(self.table.last())
+            self._staging.sweep(last)
             undone.pop_all()
 
     def close(self) -> None:
         """Let another writer in."""
         self._lock.release()
+
+    def undo(self) -> None:
+        """close() for a sink that was never used: a table that it has made goes again."""
+        self.table.refresh()
+        if self._is_new and self.table.is_untouched:
+            self.table.remove()
+            self._staging.remove()
+            self._lock.vanish()
+        else:
+            self.close()
 
     def judge(self, entry: Entry) -> Verdict:
         """Whether this batch is to be written, by what the table has now."""
@@ -146,18 +166,33 @@ def _refuse_key(sink: DeltaSink, schema: StructType, *, where: str) -> None:
             raise FlowError(f"{where}: key {name!r}; expected some of {', '.join(schema.names)}.")
 
 
+def _refuse_other_flow(table: Table, last: Entry | None, app_id: str, *, where: str) -> None:
+    if last is not None and last.app_id != app_id:
+        topics = ", ".join(sorted({partition.topic for partition in last.claims}))
+        raise TableError(
+            f"{where}: {table.path} belongs to the flow {last.app_id.partition('/')[2]!r} ({last.app_id}, "
+            f"topic {topics}); expected a table of {app_id}. Give each flow its own table."
+        )
+
+
 def _refuse_other_columns(table: Table, schema: StructType, *, where: str) -> None:
+    facts = _differing(table, schema)
+    if facts:
+        raise TableError(
+            f"{where}: the rows do not fit {table.path}: {'; '.join(facts)}. "
+            "Give the changed flow a table of its own."
+        )
+
+
+def _differing(table: Table, schema: StructType) -> list[str]:
+    """Where rows of that schema do not fit the table, column by column."""
     found = {f.name: f.dataType.simpleString() for f in schema.fields}
     has = {f.name: f.dataType.simpleString() for f in _spark_schema(table).fields}
-    if found != has:
-        differing = sorted(name for name in found.keys() | has.keys() if found.get(name) != has.get(name))
-        facts = "; ".join(
-            f"{name} is {found.get(name, 'not there')}, in the table {has.get(name, 'not there')}"
-            for name in differing
-        )
-        raise TableError(
-            f"{where}: the rows do not fit {table.path}: {facts}. Give the changed flow a table of its own."
-        )
+    return [
+        f"{name} is {found.get(name, 'not there')}, in the table {has.get(name, 'not there')}"
+        for name in sorted(found.keys() | has.keys())
+        if found.get(name) != has.get(name)
+    ]
 
 
 def _spark_schema(table: Table) -> StructType:

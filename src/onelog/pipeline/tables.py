@@ -24,6 +24,8 @@ from onelog.pipeline.ledger import ENTRY_KEY, Entry
 from onelog.pipeline.statistics import statistics
 
 OWN_FOLDER = "_onelog"
+# Stands in the commit that made a table; who else makes an empty table has a reason to.
+_MADE_KEY = "onelog.made"
 # Where the newest entry is looked for first; behind it come only commits of others (optimize).
 RECENT_COMMITS = 20
 
@@ -41,7 +43,10 @@ class Table:
         try:
             self.delta = DeltaTable(str(self.path))
         except (DeltaError, OSError) as error:
-            raise TableError(f"{path}: no Delta table that can be read ({_line(error)}).") from error
+            raise TableError(
+                f"{path}: no Delta table that can be read ({_line(error)}). Expected the folder "
+                "that `onelog land --to` was given, or that stands in a flow's sink."
+            ) from error
         self._seen: tuple[int, Entry | None] | None = None
 
     @staticmethod
@@ -54,7 +59,8 @@ class Table:
         """The table in that folder; an empty one of that schema (Spark's JSON is Delta's) if there is none."""
         Path(path).mkdir(parents=True, exist_ok=True)
         try:
-            DeltaTable.create(path, Schema.from_json(schema_json), mode="ignore")
+            made = CommitProperties(custom_metadata={_MADE_KEY: "true"})
+            DeltaTable.create(path, Schema.from_json(schema_json), mode="ignore", commit_properties=made)
         except (DeltaError, ValueError) as error:
             raise TableError(f"{path}: no table can be made there: {_line(error)}.") from error
         return Table(path)
@@ -63,6 +69,16 @@ class Table:
     def columns(self) -> dict[str, str]:
         """Names and types as Delta spells them."""
         return {field.name: field.type.to_json() for field in self.delta.schema().fields}
+
+    @property
+    def is_untouched(self) -> bool:
+        """Made by us, and nothing happened to it since: nothing is lost with it."""
+        return self.delta.version() == 0 and _MADE_KEY in self.delta.history(1)[0]
+
+    def remove(self) -> None:
+        """Undo the making of an untouched table. What else lies in the folder stays."""
+        assert self.is_untouched
+        shutil.rmtree(self.path / "_delta_log")
 
     def refresh(self) -> None:
         """See what is there now."""
@@ -148,6 +164,15 @@ class Lock:
         """Let the next one in."""
         self._file.close()
 
+    def vanish(self) -> None:
+        """The same, and leave no folder behind that holds nothing else."""
+        file = Path(self._file.name)
+        file.unlink(missing_ok=True)
+        self.release()
+        for folder in (file.parent, file.parent.parent):
+            if not any(folder.iterdir()):
+                folder.rmdir()
+
 
 class Staging:
     """Files on their way into a table: written aside, named after their batch, then moved in.
@@ -184,6 +209,10 @@ class Staging:
     def clear(self, name: str) -> None:
         """Forget the attempt; files that were moved in stay."""
         shutil.rmtree(self.folder(name), ignore_errors=True)
+
+    def remove(self) -> None:
+        """Forget all attempts."""
+        shutil.rmtree(self._folder, ignore_errors=True)
 
     def sweep(self, last: Entry | None) -> int:
         """Remove what killed attempts left; how many of their files had been moved in already."""
