@@ -6,7 +6,7 @@ import pytest
 
 from onelog.broker.broker import Commit
 from onelog.broker.subscribers import SUBSCRIPTIONS_MAX
-from onelog.errors import OnelogError, UnknownMember
+from onelog.errors import GroupNotEmpty, OnelogError, UnknownMember
 from onelog.model import TopicName
 from onelog.protocols.contract import Later
 from onelog.records.record import Record
@@ -311,6 +311,25 @@ async def test_a_group_deleted_in_one_topic_stays_in_the_others(tmp_path: Path) 
         await peer.granted(commit("logs", "g", 5))
         assert await peer.ask(0x65, text("also") + text("g")) == b"\1"
         assert await peer.ask(0x62) == i32(1) + summary("g", 0, (0, 5))
+
+
+async def test_a_group_that_may_not_be_deleted_stays_as_it_is(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with peer_of_a_broker(tmp_path) as peer:
+        await peer.granted(commit("logs", "g", 5))
+        await begun(peer, "commit")
+        refusal: Ticket[None] = Ticket.refused(GroupNotEmpty("g"))
+        monkeypatch.setattr(peer.broker, "delete_positions", lambda *_: refusal)
+        assert (await peer.refused(frame(0x65, text("g")))).startswith("group has members")
+        assert await peer.ask(0x62) == i32(1) + summary("g", 1, (0, 5))
+
+
+async def test_a_group_that_only_reads_is_deleted_too(tmp_path: Path) -> None:
+    async with peer_of_a_broker(tmp_path) as peer:
+        await begun(peer, "latest")
+        assert await peer.ask(0x65, text("logs") + text("g")) == b"\1"
+        assert await peer.ask(0x62) == i32(0)
 
 
 async def test_positions_of_a_deleted_topic_are_gone_with_it(tmp_path: Path) -> None:

@@ -180,10 +180,14 @@ def delete_group(context: Context, request: DeleteGroup) -> Outcome:
 
     def forget(found: Positions) -> Ticket[list[OnelogError | None]]:
         topics = _of_topics(context, request, found)
-        for topic in topics:
-            context.broker.forget_subscribers(request.group, topic)
         places = [(topic, position.partition) for topic, some in topics.items() for position in some]
-        return context.broker.delete_positions(request.group, places)
+        deleting: Ticket[list[OnelogError | None]] = Ticket.resolved([])
+        if places:
+            deleting = context.broker.delete_positions(request.group, places)
+        if not deleting.done or deleting.error is None:
+            for topic in topics:
+                context.broker.forget_subscribers(request.group, topic)
+        return deleting
 
     found = context.broker.positions(request.group)
     found.add_callback(lambda done: follow(lambda: forget(done.result()), gone))
