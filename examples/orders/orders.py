@@ -7,6 +7,7 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 
+from onelog.client.flymq.client import FlyMQClient, Outgoing
 from onelog.client.kafka.admin import Admin
 from onelog.client.kafka.client import KafkaClient
 from onelog.client.kafka.errors import KafkaError
@@ -64,9 +65,16 @@ def with_tank(bootstrap: str, orders: Sequence[bytes], *, now_ms: int) -> None:
             client.produce(TOPIC, partition, some)
 
 
+def with_flymq(bootstrap: str, orders: Sequence[bytes], *, now_ms: int) -> None:
+    """Keyed by customer too, though it is the broker that chooses the partition, and the time."""
+    with FlyMQClient(bootstrap) as client:
+        client.produce_all(TOPIC, [Outgoing(order, key=_customer(order)) for order in orders])
+
+
 WRITERS: Mapping[str, Callable[..., None]] = {
     "kafka": with_kafka,
     "rustlog": with_rustlog,
+    "flymq": with_flymq,
     "tank": with_tank,
 }
 

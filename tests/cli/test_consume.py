@@ -66,7 +66,7 @@ def test_wrong_usage_is_2(words: list[str], capsys: pytest.CaptureFixture[str]) 
     assert capsys.readouterr().err.startswith("usage: onelog consume")
 
 
-@pytest.mark.parametrize("dialect", ["kafka", "rustlog", "tank"])
+@pytest.mark.parametrize("dialect", ["kafka", "rustlog", "tank", "flymq"])
 @pytest.mark.parametrize(
     ("more", "found"),
     [
@@ -99,6 +99,10 @@ def test_a_time_is_looked_for_in_each_partition(
     assert values(capsys, filled, "--from", "@9000") == []
 
 
+def test_flymq_looks_for_a_time_too(filled: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    assert values(capsys, filled, "--dialect", "flymq", "--from", "@500") == ["1-1", "2-1", "2-2"]
+
+
 def test_a_format_is_used(filled: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     words = [*filled, "--partition", "2", "--count", "1", "--format"]
     assert main([*words, "key-value", "--key-separator", ":"]) == 0
@@ -126,13 +130,13 @@ def test_what_cannot_be_is_one_line_and_1(
 def test_a_topic_that_is_not_there_is_not_made_by_looking(
     broker: onelog.Broker, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    for dialect in ("kafka", "rustlog", "tank"):
+    for dialect in ("kafka", "rustlog", "tank", "flymq"):
         assert main(["consume", "nothing", *through(dialect, broker)]) == 1
         assert main(["topics", "list", "--bootstrap", broker.bootstrap]) == 0
         assert "nothing" not in capsys.readouterr().out
 
 
-@pytest.mark.parametrize("dialect", ["kafka", "rustlog", "tank"])
+@pytest.mark.parametrize("dialect", ["kafka", "rustlog", "tank", "flymq"])
 def test_following_prints_what_comes_until_the_count(broker: onelog.Broker, dialect: str) -> None:
     topic = f"followed-{dialect}"
     with KafkaClient(broker.bootstrap, timeout_s=10) as client:

@@ -100,6 +100,9 @@ def test_a_line_that_is_wrong_is_named(
         ["orders", "--dialect", "tank", "--header", "k=v"],
         ["orders", "--dialect", "tank", "--print-offsets"],
         ["orders", "--dialect", "tank", "--compression", "zstd"],
+        ["orders", "--dialect", "flymq", "--header", "k=v"],
+        ["orders", "--dialect", "flymq", "--key", ""],
+        ["orders", "--dialect", "flymq", "--compression", "zstd"],
     ],
 )
 def test_wrong_usage_is_2(words: list[str], capsys: pytest.CaptureFixture[str]) -> None:
@@ -128,6 +131,15 @@ def test_rustlog_takes_values_only(broker: onelog.Broker, capsys: pytest.Capture
     assert produce("--value", "a", "--partition", "1", "--print-offsets") == 0
     assert capsys.readouterr().out == "1 0 0\n"
     assert [record.value for record in stored(broker, "plain", 1)] == [b"a"]
+
+
+def test_flymq_takes_keys_and_gzip(broker: onelog.Broker, capsys: pytest.CaptureFixture[str]) -> None:
+    words = ["produce", "flown/to", "--bootstrap", broker.bootstrap, "--dialect", "flymq"]
+    assert main([*words, "--value", "a", "--key", "k", "--print-offsets"]) == 0
+    assert main([*words, "--value", "b", "--compression", "gzip", "--print-offsets"]) == 0
+    assert capsys.readouterr().out == "0 0 0\n0 1 1\n"
+    found = [(record.key, record.value) for record in stored(broker, "flown.-2Fto")]
+    assert found == [(b"k", b"a"), (None, b"b")]
 
 
 def test_rustlog_refuses_a_record_that_it_cannot_say(

@@ -5,7 +5,17 @@ import pytest
 import onelog
 from onelog.cli.arguments import Start, Where
 from onelog.cli.output import CommandFailed
-from onelog.cli.readers import KafkaReader, Read, Reader, RustLogReader, Span, TankReader, first_offsets
+from onelog.cli.readers import (
+    NO_TIMESTAMP,
+    FlyMQReader,
+    KafkaReader,
+    Read,
+    Reader,
+    RustLogReader,
+    Span,
+    TankReader,
+    first_offsets,
+)
 from onelog.client.kafka.admin import Admin
 from onelog.client.kafka.client import KafkaClient
 from onelog.client.kafka.producer import Producer
@@ -52,20 +62,23 @@ def fill(broker: onelog.Broker, topic: str) -> None:
         Producer(client).send(topic, [Record(None, b"a", 5000), Record(None, b"b", 6000)], partition=1)
 
 
-def test_both_dialects_read_the_same(broker: onelog.Broker) -> None:
+def test_all_dialects_read_the_same(broker: onelog.Broker) -> None:
     fill(broker, "read")
     kafka = KafkaReader(broker.bootstrap, "read", timeout_s=10, isolation=Isolation.READ_COMMITTED)
     rustlog = RustLogReader(broker.bootstrap, "read", timeout_s=10)
-    with kafka, rustlog:
-        for reader in (kafka, rustlog):
+    flymq = FlyMQReader(broker.bootstrap, "read", timeout_s=10)
+    with kafka, rustlog, flymq:
+        for reader in (kafka, rustlog, flymq):
             assert reader.spans() == {0: Span(0, 0), 1: Span(0, 2)}
             read = reader.read({0: 0, 1: 1}, wait_ms=1)
+            timestamp_ms = NO_TIMESTAMP if reader is flymq else 6000
             assert {p: list(each.records) for p, each in read.items()} == {
                 0: [],
-                1: [(1, Record(None, b"b", 6000))],
+                1: [(1, Record(None, b"b", timestamp_ms))],
             }
             assert {p: each.next_offset for p, each in read.items()} == {0: 0, 1: 2}
         assert kafka.at_time(5500, [0, 1]) == {0: -1, 1: 1}
+        assert flymq.at_time(5500, [0, 1]) == {0: 0, 1: 1}
         with pytest.raises(CommandFailed, match="use --dialect kafka"):
             rustlog.at_time(5500, [0, 1])
 
@@ -100,5 +113,6 @@ def test_a_partition_that_is_led_elsewhere_is_not_read_here() -> None:
 
 def test_a_reader_without_waiting_waits_itself_when_nothing_came(broker: onelog.Broker) -> None:
     fill(broker, "paused")
-    with RustLogReader(broker.bootstrap, "paused", timeout_s=10) as reader:
-        assert reader.read({1: 2}, wait_ms=1)[1].next_offset == 2
+    for kind in (RustLogReader, FlyMQReader):
+        with kind(broker.bootstrap, "paused", timeout_s=10) as reader:
+            assert reader.read({1: 2}, wait_ms=1)[1].next_offset == 2

@@ -4,7 +4,7 @@ import onelog
 from onelog.binary.compression import Codec
 from onelog.cli.formats import Wanted
 from onelog.cli.output import CommandFailed
-from onelog.cli.writers import KafkaWriter, RustLogWriter, TankWriter, Written
+from onelog.cli.writers import FlyMQWriter, KafkaWriter, RustLogWriter, TankWriter, Written
 from onelog.client.errors import ClientError
 from onelog.client.kafka.admin import Admin
 from onelog.client.kafka.client import KafkaClient
@@ -17,7 +17,7 @@ def make(broker: onelog.Broker, topic: str) -> None:
         Admin(client).create_topic(topic, partition_count=2)
 
 
-def test_each_partition_gets_its_own_through_either_dialect(broker: onelog.Broker) -> None:
+def test_each_partition_gets_its_own_through_every_dialect(broker: onelog.Broker) -> None:
     make(broker, "divided")
     lot = [
         Wanted(Record(None, value, 1), partition) for value, partition in ((b"a", 1), (b"b", 0), (b"c", 1))
@@ -26,6 +26,8 @@ def test_each_partition_gets_its_own_through_either_dialect(broker: onelog.Broke
         assert sorted(kafka.write(lot)) == [Written(0, 0, 1), Written(1, 0, 2)]
     with RustLogWriter(broker.bootstrap, "divided", timeout_s=10) as rustlog:
         assert sorted(rustlog.write(lot)) == [Written(0, 1, 2), Written(1, 2, 4)]
+    with FlyMQWriter(broker.bootstrap, "divided", timeout_s=10, packed=True) as flymq:
+        assert sorted(flymq.write(lot)) == [Written(0, 2, 3), Written(1, 4, 5), Written(1, 5, 6)]
 
 
 @pytest.mark.parametrize(
@@ -57,3 +59,14 @@ def test_tank_refuses_what_it_cannot_say() -> None:
         pytest.raises(ClientError, match="cannot say"),
     ):
         writer.write([Wanted(Record(None, None, 1))])
+
+
+@pytest.mark.parametrize(
+    "record", [Record(b"", b"v", 1), Record(None, None, 1), Record(None, b"v", 1, (Header("h", None),))]
+)
+def test_flymq_refuses_what_it_cannot_say(record: Record) -> None:
+    with (
+        FlyMQWriter("127.0.0.1:1", "any", timeout_s=1, packed=False) as writer,
+        pytest.raises(CommandFailed, match="cannot say"),
+    ):
+        writer.write([Wanted(record)])

@@ -309,3 +309,19 @@ def test_both_forms_fill_the_same_columns(
 def test_both_forms_read_the_same_record(damaged: tuple[bytes, int], pos: int) -> None:
     results = [outcome(form.read, damaged[0], pos, 3) for form in FORMS]
     assert results[0] == results[1]
+
+
+@each_form
+@pytest.mark.parametrize(
+    ("data", "expected"),
+    [(b"", 0x811C9DC5), (b"a", 0xE40C292C), (b"user-123", 0x8C93CC93), (b"order-1", 0x2B7FCD6D)],
+)
+def test_fnv_1a_is_what_others_say_it_is(form: ModuleType, data: bytes, expected: int) -> None:
+    assert form.fnv1a(data) == expected
+
+
+@two_forms
+@given(st.binary(max_size=100))
+@BOUNDED
+def test_both_forms_hash_alike(data: bytes) -> None:
+    assert PLAIN.fnv1a(data) == kernels.fnv1a(data)

@@ -75,11 +75,11 @@ class ScriptedServer:
 
 
 def _frame(connection: socket.socket) -> bytes | None:
-    head = _exactly(connection, 4)
-    return None if head is None else _exactly(connection, int.from_bytes(head, "big"))
+    head = exactly(connection, 4)
+    return None if head is None else exactly(connection, int.from_bytes(head, "big"))
 
 
-def _exactly(connection: socket.socket, count: int) -> bytes | None:
+def exactly(connection: socket.socket, count: int) -> bytes | None:
     data = b""
     while len(data) < count:
         try:

@@ -23,7 +23,9 @@ from onelog.broker.produce import Producing
 from onelog.broker.producers import rows as producer_rows
 from onelog.broker.producers.service import ProducersService
 from onelog.broker.retention import Retention
+from onelog.broker.routing import Routing
 from onelog.broker.settings import BrokerSettings
+from onelog.broker.subscribers import Subscribers
 from onelog.broker.topics import rows as topic_rows
 from onelog.broker.topics.files import TopicFiles
 from onelog.broker.topics.served import Served
@@ -96,6 +98,8 @@ class Parts:
         self.producing = Producing(served=served, clock=clock, metrics=metrics)
         self.fetching = Fetching(served=served, settings=settings, metrics=metrics)
         self.offsets = Offsets(served=served)
+        self.routing = Routing(served=served)
+        self.subscribers = Subscribers(served=served)
         self.retention = Retention(
             served=served,
             catalog=catalog,

@@ -11,6 +11,7 @@ from uuid import UUID
 
 from onelog.broker.assembly import Parts
 from onelog.broker.settings import BrokerSettings
+from onelog.broker.subscribers import Subscriber
 from onelog.broker.topics.settings import described
 from onelog.broker.values import (
     Aborted,
@@ -55,6 +56,7 @@ __all__ = [
     "ReadResult",
     "SettingValue",
     "Spot",
+    "Subscriber",
     "Topic",
 ]
 
@@ -144,6 +146,10 @@ class Broker:
         """
         return self._parts.producing.produce(appends, rules)
 
+    def place(self, topic: str, key: bytes | None) -> int:
+        """The partition for a record whose dialect leaves that to the broker."""
+        return self._parts.routing.place(topic, key)
+
     def fetch(
         self,
         reads: Sequence[Read],
@@ -217,6 +223,32 @@ class Broker:
     ) -> Ticket[Mapping[tuple[TopicName, int], Position]]:
         """Where the group stands; what it never committed is left out."""
         return self._parts.positions.positions(group, partitions)
+
+    def delete_positions(
+        self, group: str, partitions: Sequence[tuple[TopicName, int]]
+    ) -> Ticket[list[OnelogError | None]]:
+        """Forget how far a group has read; each with its own outcome. What it never committed is done."""
+        return self._parts.positions.delete(group, partitions)
+
+    def subscribe(self, subscriber: Subscriber, group: str, topic: str) -> None:
+        """It reads this topic for this group, until it is gone; no membership comes of it."""
+        self._parts.subscribers.add(subscriber, group, topic)
+
+    def unsubscribe(self, subscriber: Subscriber) -> None:
+        """It is gone."""
+        self._parts.subscribers.remove(subscriber)
+
+    def forget_subscribers(self, group: str, topic: str) -> None:
+        """Nobody counts as reading this topic for this group any more."""
+        self._parts.subscribers.forget(group, topic)
+
+    def subscribers(self, group: str) -> Mapping[TopicName, Sequence[str]]:
+        """The topics that are read for this group without membership, and who reads them."""
+        return self._parts.subscribers.of(group)
+
+    def subscribed_groups(self) -> list[str]:
+        """Every group for which somebody reads without membership."""
+        return self._parts.subscribers.groups()
 
     def groups(self) -> list[str]:
         """Every group that has a position. In an answer, behind barrier()."""

@@ -8,7 +8,7 @@ from typing import BinaryIO
 from onelog.cli.arguments import Start, Where, add_broker, add_dialect, bootstrap_of, start, whole
 from onelog.cli.formats import PRINTERS, SEPARATOR, Placed, Text
 from onelog.cli.output import CommandFailed, Progress
-from onelog.cli.readers import KafkaReader, Reader, RustLogReader, TankReader, first_offsets
+from onelog.cli.readers import FlyMQReader, KafkaReader, Reader, RustLogReader, TankReader, first_offsets
 from onelog.model import Isolation
 
 WAIT_MS = 500
@@ -91,6 +91,8 @@ def _reader(args: argparse.Namespace) -> Reader:
         return RustLogReader(bootstrap, args.topic, timeout_s=args.timeout)
     if args.dialect == "tank":
         return TankReader(bootstrap, args.topic, timeout_s=args.timeout)
+    if args.dialect == "flymq":
+        return FlyMQReader(bootstrap, args.topic, timeout_s=args.timeout)
     committed = args.isolation == "committed"
     isolation = Isolation.READ_COMMITTED if committed else Isolation.READ_UNCOMMITTED
     return KafkaReader(bootstrap, args.topic, timeout_s=args.timeout, isolation=isolation)

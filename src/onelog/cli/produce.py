@@ -11,7 +11,7 @@ from onelog.binary.compression import Codec
 from onelog.cli.arguments import add_broker, add_dialect, bootstrap_of, pair, whole
 from onelog.cli.formats import PARSERS, SEPARATOR, Text, Wanted
 from onelog.cli.output import CommandFailed, Progress
-from onelog.cli.writers import KafkaWriter, RustLogWriter, TankWriter, Writer
+from onelog.cli.writers import FlyMQWriter, KafkaWriter, RustLogWriter, TankWriter, Writer
 from onelog.clock import Clock, SystemClock
 from onelog.records.record import Header, Record
 
@@ -152,6 +152,13 @@ def _check(args: argparse.Namespace) -> None:
             args.parser.error("--print-offsets: TANK does not tell where records went")
         if args.compression not in ("none", "snappy"):
             args.parser.error("--compression: TANK knows snappy only")
+    if args.dialect == "flymq":
+        if args.header:
+            args.parser.error("--header: FlyMQ records have a key and a value only")
+        if args.key == "":
+            args.parser.error("--key: FlyMQ takes an empty key for none")
+        if args.compression not in ("none", "gzip"):
+            args.parser.error("--compression: FlyMQ knows gzip only")
 
 
 def _writer(args: argparse.Namespace) -> Writer:
@@ -159,6 +166,8 @@ def _writer(args: argparse.Namespace) -> Writer:
     codec = Codec[args.compression.upper()]
     if args.dialect == "rustlog":
         return RustLogWriter(bootstrap, args.topic, timeout_s=args.timeout)
+    if args.dialect == "flymq":
+        return FlyMQWriter(bootstrap, args.topic, timeout_s=args.timeout, packed=codec is Codec.GZIP)
     if args.dialect == "tank":
         is_snappy = codec is Codec.SNAPPY
         return TankWriter(bootstrap, args.topic, timeout_s=args.timeout, is_snappy=is_snappy)

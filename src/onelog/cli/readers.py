@@ -6,6 +6,7 @@ from typing import NamedTuple, Protocol
 from onelog.cli.arguments import Start, Where
 from onelog.cli.output import CommandFailed
 from onelog.client.closing import Closing
+from onelog.client.flymq.client import FlyMQClient
 from onelog.client.kafka.admin import Admin, OffsetAt, Spot
 from onelog.client.kafka.client import KafkaClient
 from onelog.client.kafka.consumer import Consumer
@@ -16,6 +17,9 @@ from onelog.model import Isolation
 from onelog.records.record import Record
 
 Numbered = tuple[int, Record]
+
+# What Kafka says of a record that has none.
+NO_TIMESTAMP = -1
 
 
 class Span(NamedTuple):
@@ -106,6 +110,34 @@ class RustLogReader(Reader):
     def _read(self, partition: int, offset: int) -> Read:
         fetched = self._client.fetch(self._topic, partition, offset)
         numbered = [(r.offset, Record(None, r.payload, r.timestamp // 1000)) for r in fetched.records]
+        return Read(numbered, fetched.next_offset)
+
+
+class FlyMQReader(Reader):
+    """Through the FlyMQ dialect, which knows no headers, no timestamps, and no waiting."""
+
+    def __init__(self, bootstrap: str, topic: str, *, timeout_s: float) -> None:
+        self._client = FlyMQClient(bootstrap, timeout_s=timeout_s)
+        self._topic = topic
+
+    def close(self) -> None:
+        self._client.close()
+
+    def spans(self) -> Mapping[int, Span]:
+        return {p.partition: Span(p.oldest, p.newest) for p in self._client.partitions(self._topic)}
+
+    def at_time(self, timestamp_ms: int, partitions: Sequence[int]) -> Mapping[int, int]:
+        return {p: self._client.seek(self._topic, p, timestamp_ms) for p in partitions}
+
+    def read(self, offsets: Mapping[int, int], *, wait_ms: int) -> Mapping[int, Read]:
+        found = {partition: self._read(partition, offset) for partition, offset in offsets.items()}
+        if wait_ms and all(read.next_offset == offsets[p] for p, read in found.items()):
+            pause(wait_ms / 1000)
+        return found
+
+    def _read(self, partition: int, offset: int) -> Read:
+        fetched = self._client.fetch(self._topic, partition, offset)
+        numbered = [(r.offset, Record(r.key or None, r.value, NO_TIMESTAMP)) for r in fetched.records]
         return Read(numbered, fetched.next_offset)
 
 

@@ -7,6 +7,7 @@ from onelog.binary.compression import Codec
 from onelog.cli.formats import Wanted
 from onelog.cli.output import CommandFailed
 from onelog.client.closing import Closing
+from onelog.client.flymq.client import FlyMQClient, Outgoing
 from onelog.client.kafka.client import KafkaClient
 from onelog.client.kafka.producer import Producer
 from onelog.client.rustlog.client import RustLogClient
@@ -72,6 +73,30 @@ class RustLogWriter(Writer):
             for partition, some in values.items()
             for each in self._client.produce(self._topic, partition, some)
         ]
+
+
+class FlyMQWriter(Writer):
+    """Through the FlyMQ dialect, which can say a key and a value."""
+
+    def __init__(self, bootstrap: str, topic: str, *, timeout_s: float, packed: bool) -> None:
+        self._client = FlyMQClient(bootstrap, timeout_s=timeout_s)
+        self._topic = topic
+        self._packed = packed
+
+    def close(self) -> None:
+        self._client.close()
+
+    def write(self, lot: Sequence[Wanted]) -> list[Written]:
+        records = [_outgoing(wanted) for wanted in lot]
+        made = self._client.produce_all(self._topic, records, packed=self._packed)
+        return [Written(each.partition, each.offset, each.offset + 1) for each in made]
+
+
+def _outgoing(wanted: Wanted) -> Outgoing:
+    record = wanted.record
+    if record.headers or record.value is None or record.key == b"":
+        raise CommandFailed("FlyMQ cannot say headers, null or an empty key; use --dialect kafka")
+    return Outgoing(record.value, record.key, wanted.partition)
 
 
 class TankWriter(Writer):

@@ -86,6 +86,7 @@ class Capabilities:
 
     keys: bool = True
     null_keys: bool = True
+    empty_keys: bool = True
     null_values: bool = True
     headers: bool = True
     timestamps: bool = True

@@ -3,8 +3,15 @@
 from typing import Final
 
 from onelog.protocols.contract import Endpoint
+from onelog.protocols.flymq.endpoint import FlyMQEndpoint
 from onelog.protocols.kafka.endpoint import KafkaEndpoint
 from onelog.protocols.rustlog.endpoint import RustLogEndpoint
 from onelog.protocols.tank.endpoint import TankEndpoint
 
-ENDPOINTS: Final[tuple[Endpoint, ...]] = (KafkaEndpoint(), RustLogEndpoint(), TankEndpoint())
+ENDPOINTS: Final[tuple[Endpoint, ...]] = (
+    KafkaEndpoint(),
+    RustLogEndpoint(),
+    TankEndpoint(),
+    FlyMQEndpoint(),
+    FlyMQEndpoint(for_programs=True),
+)

@@ -8,6 +8,7 @@ from onelog.records cimport blocks
 
 cdef long long _INT64_MAX
 cdef long long _INT32_MAX
+cdef unsigned long long _UINT32_MAX
 cdef long long _MILLIS_MAX
 
 
@@ -123,3 +124,7 @@ cdef int _fill_headers(
     const unsigned char *source, Py_ssize_t at, Py_ssize_t stop, Py_ssize_t headers, Py_ssize_t row,
     Columns columns
 ) except -1
+
+
+@cython.locals(found=cython.ulonglong, at=Py_ssize_t)
+cpdef unsigned long long fnv1a(const unsigned char[::1] data) noexcept

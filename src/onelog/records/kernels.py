@@ -21,6 +21,7 @@ RECORD_BYTES_MIN = 7
 
 _INT64_MAX = 0x7FFFFFFFFFFFFFFF
 _INT32_MAX = 0x7FFFFFFF
+_UINT32_MAX = 0xFFFFFFFF
 _TWO_64 = 1 << 64
 _MILLIS_MAX = _INT64_MAX // 1000
 _WRONG = (
@@ -419,6 +420,14 @@ def _fill_headers(source: Buffer, at: int, stop: int, headers: int, row: int, co
         if length > 0:
             at += length
     ends[row + 1] = names.rows
+
+
+def fnv1a(data: Buffer) -> int:
+    """FNV-1a of 32 bits. Nothing of a record: it places records, and keys may have megabytes."""
+    found = 0x811C9DC5
+    for at in range(len(data)):
+        found = ((found ^ data[at]) * 0x01000193) & _UINT32_MAX
+    return found
 
 
 COMPILED = not isinstance(read, FunctionType)

@@ -123,3 +123,25 @@ def test_lag_is_what_is_visible_and_not_read(tmp_path: Path) -> None:
             assert desk.broker.lag("unknown") == []
 
     run(story())
+
+
+def test_deleted_positions_are_gone_when_that_is_durable_and_after_a_restart(tmp_path: Path) -> None:
+    async def story() -> None:
+        async with open_desk(tmp_path) as desk:
+            await desk.topic(partition_count=2)
+            await desk.broker.commit_positions("billing", [Commit(ORDERS, 0, 1), Commit(ORDERS, 1, 2)])
+            desk.transactions.shut()
+            places = [(ORDERS, 0), (NOTHING, 0), (ORDERS, 7)]
+            deleting = desk.broker.delete_positions("billing", places)
+            await turns(50)
+            assert not deleting.done
+            desk.transactions.open()
+            gone, unknown, never = await deleting
+            assert (gone, type(unknown), never) == (None, UnknownTopic, None)
+        async with open_desk(tmp_path) as desk:
+            assert await desk.broker.positions("billing") == {(ORDERS, 1): Position(2)}
+            assert await desk.broker.delete_positions("nobody", [(ORDERS, 1)]) == [None]
+            await desk.broker.delete_positions("billing", [(ORDERS, 1)])
+            assert desk.broker.groups() == []
+
+    run(story())

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from onelog.broker.positions.state import Committed, PositionsState, TopicForgotten, apply, decide
+from onelog.broker.positions.state import Committed, Deleted, PositionsState, TopicForgotten, apply, decide
 from onelog.broker.values import Position
 from onelog.errors import InvalidRequest, NoteTooLarge
 from onelog.model import POSITION_MAX
@@ -55,3 +55,13 @@ def test_a_forgotten_topic_takes_its_positions_and_empty_groups_along() -> None:
     apply(state, Committed("audit", OTHERS, 0, Position(6)))
     apply(state, TopicForgotten(ORDERS))
     assert state.by_group == {"audit": {(OTHERS, 0): Position(6)}}
+
+
+def test_a_deleted_position_takes_an_empty_group_along() -> None:
+    state = PositionsState()
+    for partition in (0, 1):
+        apply(state, Committed("billing", ORDERS, partition, Position(5)))
+    apply(state, Deleted("billing", ORDERS, 0))
+    assert state.by_group == {"billing": {(ORDERS, 1): Position(5)}}
+    apply(state, Deleted("billing", ORDERS, 1))
+    assert state.by_group == {}

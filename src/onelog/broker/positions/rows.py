@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import Any
 from uuid import UUID
 
-from onelog.broker.positions.state import Change, Committed, PositionsState, TopicForgotten, apply
+from onelog.broker.positions.state import Change, Committed, Deleted, PositionsState, TopicForgotten, apply
 from onelog.broker.values import Position
 
 Statement = tuple[str, tuple[Any, ...]]
@@ -32,6 +32,9 @@ def statements(change: Change) -> list[Statement]:
         case Committed(group, topic_id, partition, (offset, leader_epoch, note)):
             row = (group, str(topic_id), partition, str(offset), leader_epoch, note)
             return [("INSERT OR REPLACE INTO positions VALUES (?, ?, ?, ?, ?, ?)", row)]
+        case Deleted(group, topic_id, partition):
+            key = (group, str(topic_id), partition)
+            return [("DELETE FROM positions WHERE group_id = ? AND topic_id = ? AND partition = ?", key)]
         case TopicForgotten(topic_id):
             return [("DELETE FROM positions WHERE topic_id = ?", (str(topic_id),))]
 

@@ -9,7 +9,7 @@ from contextlib import suppress
 
 from onelog.broker.catalog import Catalog, Statement
 from onelog.broker.positions import rows
-from onelog.broker.positions.state import Committed, PositionsState, TopicForgotten, apply, decide
+from onelog.broker.positions.state import Committed, Deleted, PositionsState, TopicForgotten, apply, decide
 from onelog.broker.topics.served import Served
 from onelog.broker.values import Commit, Position
 from onelog.errors import OnelogError, UnknownTopic, UnknownTopicId
@@ -60,6 +60,26 @@ class PositionsService:
         known = self._of(group)
         found = known if partitions is None else {p: known[p] for p in partitions if p in known}
         return self._catalog.barrier().then(lambda _: found)
+
+    def delete(
+        self, group: str, partitions: Sequence[tuple[TopicName, int]]
+    ) -> Ticket[list[OnelogError | None]]:
+        """Forget these, in one transaction; each with its own outcome."""
+        outcomes: list[OnelogError | None] = []
+        statements: list[Statement] = []
+        for topic, partition in partitions:
+            try:
+                place = (self._served.topic(topic).id, partition)
+            except OnelogError as error:
+                outcomes.append(error)
+                continue
+            if place in self._state.by_group.get(group, {}):
+                change = Deleted(group, *place)
+                apply(self._state, change)
+                statements.extend(rows.statements(change))
+            outcomes.append(None)
+        durable = self._catalog.write(statements) if statements else self._catalog.barrier()
+        return durable.then(lambda _: outcomes)
 
     def groups(self) -> list[str]:
         """Every group that has a position, by name."""

@@ -1,5 +1,6 @@
 """How far each group has read: what may be remembered, and what a change does. Pure."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from onelog.broker.values import Position
@@ -20,13 +21,22 @@ class Committed:
 
 
 @dataclass(frozen=True, slots=True)
+class Deleted:
+    """A group has no position in a partition any more."""
+
+    group: str
+    topic_id: TopicId
+    partition: int
+
+
+@dataclass(frozen=True, slots=True)
 class TopicForgotten:
     """No group has a position in this topic any more."""
 
     topic_id: TopicId
 
 
-Change = Committed | TopicForgotten
+Change = Committed | Deleted | TopicForgotten
 
 
 @dataclass
@@ -64,9 +74,17 @@ def apply(state: PositionsState, change: Change) -> None:
     match change:
         case Committed(group, topic_id, partition, position):
             state.by_group.setdefault(group, {})[topic_id, partition] = position
+        case Deleted(group, topic_id, partition):
+            _drop(state, group, [(topic_id, partition)])
         case TopicForgotten(topic_id):
             for group, places in list(state.by_group.items()):
-                for place in [p for p in places if p[0] == topic_id]:
-                    del places[place]
-                if not places:
-                    del state.by_group[group]
+                _drop(state, group, [p for p in places if p[0] == topic_id])
+
+
+def _drop(state: PositionsState, group: str, dropped: Iterable[Place]) -> None:
+    """A group that has no position left is none."""
+    places = state.by_group[group]
+    for place in dropped:
+        del places[place]
+    if not places:
+        del state.by_group[group]

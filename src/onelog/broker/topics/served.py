@@ -15,10 +15,11 @@ from onelog.model import TopicId
 
 @dataclass
 class ServedTopic:
-    """One topic and its partitions, in the order of their numbers."""
+    """One topic and its partitions, in the order of their numbers. turn: records placed in turns."""
 
     topic: Topic
     partitions: list[Partition]
+    turn: int = 0
 
 
 class Served:

@@ -1,0 +1,1 @@
+"""FlyMQ's requests in the broker's words, a module per family."""
