@@ -63,8 +63,8 @@ def add(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Print until the end, the count, or Ctrl-C."""
-    if args.dialect != "kafka" and args.start.where is Where.TIME:
-        args.parser.error("--from: only Kafka can look for a time; use --dialect kafka, or an offset")
+    if args.dialect in ("rustlog", "tank") and args.start.where is Where.TIME:
+        args.parser.error("--from: this dialect cannot look for a time; use --dialect kafka, or an offset")
     text = Text(separator=args.key_separator, null=args.null)
     printer = PRINTERS[args.format]
     progress = Progress()
