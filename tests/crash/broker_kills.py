@@ -1,8 +1,8 @@
-"""SIGKILL of the broker, many times, under load from three kinds of clients at once.
+"""SIGKILL of the broker, many times, under load from four kinds of clients at once.
 
     kcat              one process for all kills, idempotent, retries by itself
     confluent-kafka   one producer for all kills, idempotent, retries by itself
-    RustLog           a plain socket without any retry
+    RustLog, FlyMQ    a plain socket each, without any retry
 
 What was acknowledged has to be there exactly once; what was not, at most once. kcat says
 only at its end that all of its lines were acknowledged, so all of them have to be there.
@@ -29,10 +29,11 @@ from typing import Any
 from confluent_kafka import Consumer, KafkaError, Message, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient, NewTopic
 
+from tests.support import flymq_wire
 from tests.support.served import Served
 
 PARTITIONS = 3
-TOPICS = ("kills-kcat", "kills-confluent", "kills-rustlog")
+TOPICS = ("kills-kcat", "kills-confluent", "kills-rustlog", "kills-flymq")
 
 
 @dataclass
@@ -72,7 +73,8 @@ def _run(served: Served, *, kills: int, rng: random.Random) -> list[str]:
     kcat = _Kcat(served.bootstrap, tallies["kills-kcat"]) if with_kcat else None
     confluent = _Confluent(served.bootstrap, tallies["kills-confluent"])
     rustlog = _Rustlog(served.ports["shared"], tallies["kills-rustlog"])
-    writers = [w for w in (kcat, confluent, rustlog) if w is not None]
+    flymq = _FlyMQ(served.ports["shared"], tallies["kills-flymq"])
+    writers = [w for w in (kcat, confluent, rustlog, flymq) if w is not None]
     threads = [threading.Thread(target=w.run, args=(stop,)) for w in writers]
     for thread in threads:
         thread.start()
@@ -222,8 +224,10 @@ class _Confluent:
             self.tally.acknowledged[message.value().decode()] = place
 
 
-class _Rustlog:
-    name = "RustLog"
+class _Socket:
+    """One request at a time over a plain socket."""
+
+    name = ""
 
     def __init__(self, port: int, tally: Tally) -> None:
         self.port = port
@@ -236,12 +240,23 @@ class _Rustlog:
         while not stop.is_set():
             try:
                 with socket.create_connection(("127.0.0.1", self.port), timeout=20) as door:
+                    self._begin(door)
                     while not stop.is_set():
                         self._produce(door, number)
                         number += 1
             except OSError:
                 number += 1
                 stop.wait(0.02)
+
+    def _begin(self, door: socket.socket) -> None:
+        """What comes before the first request."""
+
+    def _produce(self, door: socket.socket, number: int) -> None:
+        raise NotImplementedError
+
+
+class _Rustlog(_Socket):
+    name = "RustLog"
 
     def _produce(self, door: socket.socket, number: int) -> None:
         value, partition = f"rustlog-{number}", number % PARTITIONS
@@ -257,6 +272,20 @@ class _Rustlog:
         answer = json.loads(_exactly(door, struct.unpack(">I", _exactly(door, 4))[0]))
         if answer["type"] == "ProduceResponse":
             self.tally.acknowledged[value] = (partition, answer["base_offset"])
+
+
+class _FlyMQ(_Socket):
+    name = "FlyMQ"
+
+    def _produce(self, door: socket.socket, number: int) -> None:
+        value = f"flymq-{number}"
+        self.tally.sent.append(value)
+        door.sendall(flymq_wire.produce("kills-flymq", value.encode(), key=b"%d" % number))
+        head = _exactly(door, 8)
+        payload = _exactly(door, int.from_bytes(head[4:], "big"))
+        if head[2] == 0x01:
+            partition, offset = struct.unpack_from(">iQ", payload, 2 + len("kills-flymq"))
+            self.tally.acknowledged[value] = (partition, offset)
 
 
 def _exactly(door: socket.socket, count: int) -> bytes:

@@ -25,6 +25,7 @@ from pathlib import Path
 from confluent_kafka import Consumer, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient, NewTopic
 
+from tests.support import flymq_wire
 from tests.support.served import Served
 
 _CALL = re.compile(
@@ -50,7 +51,7 @@ class Trace:
 
 
 def main(argv: list[str] | None = None) -> int:
-    """Trace a broker under two dialects; 0 when every answer came after its sync."""
+    """Trace a broker under each dialect; 0 when every answer came after its sync."""
     parser = argparse.ArgumentParser(prog="python -m tests.crash.sync_order")
     parser.add_argument("--requests", type=int, default=50)
     args = parser.parse_args(argv)
@@ -159,6 +160,25 @@ def _rustlog_messages(requests: int) -> Iterator[dict[str, object]]:
         yield {"type": "OffsetCommit", "group": "g", "topic": "traced", "partition": 0, "offset": number}
 
 
+def _flymq(served: Served, requests: int) -> float:
+    with socket.create_connection(("127.0.0.1", served.ports["shared"]), timeout=30) as door:
+        for request in _flymq_requests(requests):
+            door.sendall(request)
+            head = _exactly(door, 8)
+            _exactly(door, int.from_bytes(head[4:], "big"))
+            assert head[2] == request[2], head
+    return 0.0
+
+
+def _flymq_requests(requests: int) -> Iterator[bytes]:
+    yield flymq_wire.create("traced/by flymq", 2)
+    for number in range(requests):
+        # The first record of each of these makes its topic.
+        topic = f"made by {number}" if number % 10 == 0 else "traced/by flymq"
+        yield flymq_wire.produce(topic, b"x" * 100)
+        yield flymq_wire.commit("traced/by flymq", "g", number)
+
+
 def _exactly(door: socket.socket, count: int) -> bytes:
     data = b""
     while len(data) < count:
@@ -168,7 +188,7 @@ def _exactly(door: socket.socket, count: int) -> bytes:
     return data
 
 
-_DRIVERS: dict[str, Callable[[Served, int], float]] = {"kafka": _kafka, "rustlog": _rustlog}
+_DRIVERS: dict[str, Callable[[Served, int], float]] = {"kafka": _kafka, "rustlog": _rustlog, "flymq": _flymq}
 
 
 if __name__ == "__main__":
