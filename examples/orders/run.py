@@ -8,6 +8,7 @@ Without --once it goes on serving and landing until Ctrl-C. Data lies in ./onelo
 
 import argparse
 import dataclasses
+import io
 import json
 import signal
 import subprocess
@@ -18,7 +19,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, TextIO
 
 import duckdb
 import orders  # type: ignore[import-not-found]  # a script's own folder is on its path
@@ -32,14 +33,16 @@ from onelog.pipeline.errors import PipelineError
 from onelog.pipeline.flow import Pipeline
 from onelog.pipeline.flow_file import load
 from onelog.pipeline.log import OnelogLog
-from onelog.pipeline.progress import state_line
-from onelog.pipeline.run import run
+from onelog.pipeline.progress import state_line, summary
+from onelog.pipeline.run import run, started
 from onelog.spark import session
 
 PIPELINE = Path(__file__).with_name("pipeline.toml")
 FREE_PORTS = ("--listen", "shared=127.0.0.1:0", "--listen", "console=127.0.0.1:0")
 START_TIMEOUT_S = 30.0
 STOP_TIMEOUT_S = 15.0
+PORT_TAKEN = "the port is taken"
+SAID_LINES_MAX = 100
 
 
 def main() -> int:
@@ -47,6 +50,9 @@ def main() -> int:
     parser = argparse.ArgumentParser(description="Broker, orders, Spark, a table, its audit.")
     parser.add_argument("--once", action="store_true", help="end after the audit")
     once = parser.parse_args().once
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        # In a pipe or a file, too, each stage is seen when it begins.
+        sys.stdout.reconfigure(line_buffering=True)
     try:
         with serving() as listeners:
             bootstrap = _address(listeners["shared"])
@@ -61,16 +67,17 @@ def main() -> int:
 def work(pipeline: Pipeline, *, once: bool) -> int:
     """Land what there is, show and audit it; then go on, unless it is only once."""
     stop = threading.Event()
-    print("pipeline: starting Spark ...", flush=True)
-    spark = session.start("orders", master=pipeline.master, conf=pipeline.conf)
+    print("pipeline: starting Spark ...")
+    spark = started(pipeline)
     for each in (signal.SIGINT, signal.SIGTERM):
         signal.signal(each, lambda *_: stop.set())
     try:
+        print("pipeline: landing into", ", ".join(flow.sink.path for flow in pipeline.flows), "...")
         progress = Progress()
         states = run(pipeline, once=True, spark=spark, stop=stop, watch=lambda s: progress.say(state_line(s)))
         progress.end()
         for state in states:
-            print(f"pipeline: {state.name}: {state.records} records to {state.path}")
+            print(f"pipeline: {summary(state)}")
         clean = stop.is_set() or show(pipeline)
         if not once and not stop.is_set():
             print(f"\nserving on {pipeline.bootstrap} and landing until Ctrl-C. Try, from another terminal:")
@@ -115,26 +122,30 @@ def serving() -> Iterator[Mapping[str, Any]]:
     """A broker of our own, for as long as the block lasts; where it listens."""
     with tempfile.TemporaryDirectory() as folder:
         ready = Path(folder) / "ready.json"
-        broker = _started(ready, ())
+        broker, said = _begun(ready, ())
+        if broker.returncode is not None and PORT_TAKEN in said:
+            print("run: the default ports are taken (see above); trying free ones", file=sys.stderr)
+            broker, said = _begun(ready, FREE_PORTS)
         if broker.returncode is not None:
-            print("run: the default ports are not to be had (see above); trying free ones", file=sys.stderr)
-            broker = _started(ready, FREE_PORTS)
-        if broker.returncode is not None:
-            raise BrokerFailed("the broker does not start; see above.")
+            raise BrokerFailed("the broker does not start; see above for its reason.")
         try:
             listeners: Mapping[str, Any] = json.loads(ready.read_text())["listeners"]
             for name, address in listeners.items():
-                print(f"broker: {name} on {_address(address)}", flush=True)
+                print(f"broker: {name} on {_address(address)}")
             yield listeners
         finally:
             broker.terminate()
             broker.wait(STOP_TIMEOUT_S)
 
 
-def _started(ready: Path, listen: tuple[str, ...]) -> "subprocess.Popen[bytes]":
+def _begun(ready: Path, listen: tuple[str, ...]) -> "tuple[subprocess.Popen[str], str]":
+    """A broker that listens, or that has ended, with what it had to say by then."""
     command = [sys.executable, "-m", "onelog", "serve", "--ready-file", str(ready), "--log-level", "warning"]
     # A session of its own: Ctrl-C is for us, and we end the broker when the last batch has landed.
-    broker = subprocess.Popen([*command, *listen], start_new_session=True)
+    broker = subprocess.Popen([*command, *listen], start_new_session=True, stderr=subprocess.PIPE, text=True)
+    said: list[str] = []
+    passing_on = threading.Thread(target=_pass_on, args=(broker.stderr, said), daemon=True)
+    passing_on.start()
     waited = threading.Event()
     for _ in range(int(START_TIMEOUT_S / 0.05)):
         if ready.exists() or broker.poll() is not None:
@@ -143,7 +154,17 @@ def _started(ready: Path, listen: tuple[str, ...]) -> "subprocess.Popen[bytes]":
     else:
         broker.kill()
         broker.wait()
-    return broker
+    if broker.returncode is not None:
+        passing_on.join()
+    return broker, "".join(said)
+
+
+def _pass_on(stream: TextIO, said: list[str]) -> None:
+    """What the broker says, to our own stderr, and kept while it starts."""
+    for line in stream:
+        sys.stderr.write(line)
+        if len(said) < SAID_LINES_MAX:
+            said.append(line)
 
 
 def _address(address: Mapping[str, Any]) -> str:

@@ -10,6 +10,10 @@ from onelog.pipeline.audit import Finding, PartitionReport, Report
 from onelog.pipeline.ledger import Partition, Range
 
 P = Partition("orders", 0)
+REMEDY = (
+    "Landing again into this table repairs nothing: land anew with "
+    "`onelog land orders --to ANOTHER_PATH --once`, and audit that."
+)
 
 
 def report(*, is_landing: bool = True, **counts: int) -> Report:
@@ -31,8 +35,7 @@ def test_what_was_found_is_named_and_the_rest_counted() -> None:
     assert lines[-3:] == [
         "orders/0 at offset 4: missing",
         "and 2 more; name them with --findings",
-        "not clean: 2 missing, 1 altered. Landing again into this table repairs nothing: "
-        "land anew with `onelog land orders --to ANOTHER_PATH --once`, and audit that.",
+        "not clean: 2 missing, 1 altered. " + REMEDY,
     ]
 
 

@@ -1,4 +1,6 @@
 import dataclasses
+import subprocess
+import sys
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -40,3 +42,16 @@ def test_the_example_lands_and_sums_what_every_dialect_wrote(spark: SparkSession
     assert sum(row["orders"] for row in rows) == 20 * len(orders.WRITERS)
     dead = Table(flows[1].sink.dead_letters_path).delta.to_pyarrow_dataset()
     assert dead.count_rows() == len(orders.SPOILT) * len(orders.WRITERS)
+
+
+@pytest.mark.spark
+def test_a_broker_that_cannot_start_for_another_reason_than_its_ports_is_tried_once(tmp_path: Path) -> None:
+    command = [sys.executable, str(Path(orders.__file__).with_name("run.py")), "--once"]
+    with onelog.Broker(tmp_path / "onelog-data", listen="shared=127.0.0.1:0"):
+        ended = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert ended.returncode == 1
+    assert ended.stdout == ""
+    assert ended.stderr.splitlines() == [
+        "onelog: onelog-data/.lock: another process has the directory open. Stop it first, or use another directory.",
+        "run: the broker does not start; see above for its reason.",
+    ]

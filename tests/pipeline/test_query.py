@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from pyspark.sql import SparkSession
 
+from onelog.client.errors import BrokerUnavailable
 from onelog.pipeline.errors import LedgerError, PipelineError, TableError
 from onelog.pipeline.flow import DeltaSink, Expect, Flow, Mode, Otherwise, Pipeline, Start, Watermark, landing
 from onelog.pipeline.query import reason
@@ -195,3 +196,12 @@ def test_the_sentence_is_found_in_what_spark_says() -> None:
     python = "Traceback (most recent call last):\n  File x\nValueError: orders/0: lost\n\n=== Streaming Query ===\nError: plan"
     assert reason(python) == "orders/0: lost"
     assert reason("[SOME_CLASS.SUB] It broke. SQLSTATE: 42000\nat x") == "It broke."
+
+
+def test_inside_spark_nobody_is_told_of_an_option_of_commands() -> None:
+    said = str(
+        BrokerUnavailable(address="h:1", doing="connecting", found="refused", attempts=2, waited_s=1.0)
+    )
+    assert reason(f"Traceback\nonelog.client.errors.BrokerUnavailable: {said}").endswith(
+        "Is it running there?"
+    )

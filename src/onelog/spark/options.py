@@ -138,13 +138,17 @@ def sink_options(options: Mapping[str, str]) -> SinkOptions:
 
 
 def _known(options: Mapping[str, str], names: tuple[str, ...]) -> dict[str, str]:
+    # Spark hands options over in lower case; people know them as they are spelled.
     spelled = {name.lower(): name for name in names}
+    later = {name.lower(): name for name in LATER}
     given: dict[str, str] = {}
     for name, value in options.items():
         if name.lower() in spelled:
             given[name.lower()] = value
-        elif name.lower() in {later.lower() for later in LATER}:
-            raise OptionsError(f"option {name}: not supported yet. Remove it, or use format('kafka').")
+        elif name.lower() in later:
+            raise OptionsError(
+                f"option {later[name.lower()]}: not supported yet. Remove it, or use format('kafka')."
+            )
         else:
             close = difflib.get_close_matches(name.lower(), spelled, n=1, cutoff=0.5)
             hint = f"did you mean {spelled[close[0]]}?" if close else f"known are {', '.join(names)}."
@@ -180,6 +184,11 @@ def _position(given: Mapping[str, str], name: str, default: Spot, allowed: tuple
         if words[text.lower()] not in allowed:
             raise OptionsError(f"{name} = {text!r}; expected latest, or offsets as JSON.")
         return Spot(text.lower())
+    if not text.lstrip().startswith("{"):
+        known = " or ".join(word for word, at in words.items() if at in allowed)
+        raise OptionsError(
+            f'{name} = {text!r}; expected {known}, or offsets as JSON: {{"topic": {{"0": 23}}}}.'
+        )
     try:
         return parse(text, what=name, allowed=allowed)
     except OffsetsError as error:
