@@ -142,7 +142,8 @@ def _limits_that_fit(limits: ServerLimits) -> ServerLimits:
 
 def _listeners(text: str) -> list[_Listen]:
     if not text:
-        own = [_Listen(e.listener, LOOPBACK_HOSTS, e.port) for e in ENDPOINTS if not e.shared]
+        # A port of 0: a door that opens only when it is named.
+        own = [_Listen(e.listener, LOOPBACK_HOSTS, e.port) for e in ENDPOINTS if not e.shared and e.port]
         shared = _Listen(SHARED, LOOPBACK_HOSTS, SHARED_PORT)
         return [shared, *own, _Listen(CONSOLE, LOOPBACK_HOSTS, CONSOLE_PORT)]
     known = {SHARED, CONSOLE, *(e.listener for e in ENDPOINTS)}

@@ -2,7 +2,7 @@
 
     kcat              one process for all kills, idempotent, retries by itself
     confluent-kafka   one producer for all kills, idempotent, retries by itself
-    RustLog           a plain socket without any retry
+    RustLog, FlyMQ    a plain socket each, without any retry
     TANK              the same, with numbers of its own, and a hole before every message
 
 What was acknowledged has to be there exactly once; what was not, at most once. kcat says
@@ -30,12 +30,12 @@ from typing import Any
 from confluent_kafka import Consumer, KafkaError, Message, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient, NewTopic
 
-from tests.support import tank_wire
+from tests.support import flymq_wire, tank_wire
 from tests.support.served import Served
 
 PARTITIONS = 3
 PORTS = ("shared", "tank", "console")
-TOPICS = ("kills-kcat", "kills-confluent", "kills-rustlog", "kills-tank")
+TOPICS = ("kills-kcat", "kills-confluent", "kills-rustlog", "kills-tank", "kills-flymq")
 
 
 @dataclass
@@ -76,7 +76,8 @@ def _run(served: Served, *, kills: int, rng: random.Random) -> list[str]:
     confluent = _Confluent(served.bootstrap, tallies["kills-confluent"])
     rustlog = _Rustlog(served.ports["shared"], tallies["kills-rustlog"])
     tank = _Tank(served.ports["tank"], tallies["kills-tank"])
-    writers = [w for w in (kcat, confluent, rustlog, tank) if w is not None]
+    flymq = _FlyMQ(served.ports["shared"], tallies["kills-flymq"])
+    writers = [w for w in (kcat, confluent, rustlog, tank, flymq) if w is not None]
     threads = [threading.Thread(target=w.run, args=(stop,)) for w in writers]
     for thread in threads:
         thread.start()
@@ -289,6 +290,20 @@ class _Tank(_Socket):
         door.sendall(tank_wire.produce(("kills-tank", [(partition, bundle, sequence)]), numbered=True))
         if _exactly(door, 10)[-1] == 0:
             self.tally.acknowledged[value] = (partition, sequence - 1)
+
+
+class _FlyMQ(_Socket):
+    name = "FlyMQ"
+
+    def _produce(self, door: socket.socket, number: int) -> None:
+        value = f"flymq-{number}"
+        self.tally.sent.append(value)
+        door.sendall(flymq_wire.produce("kills-flymq", value.encode(), key=b"%d" % number))
+        head = _exactly(door, 8)
+        payload = _exactly(door, int.from_bytes(head[4:], "big"))
+        if head[2] == 0x01:
+            partition, offset = struct.unpack_from(">iQ", payload, 2 + len("kills-flymq"))
+            self.tally.acknowledged[value] = (partition, offset)
 
 
 def _exactly(door: socket.socket, count: int) -> bytes:

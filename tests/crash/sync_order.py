@@ -25,7 +25,7 @@ from pathlib import Path
 from confluent_kafka import Consumer, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient, NewTopic
 
-from tests.support import tank_wire
+from tests.support import flymq_wire, tank_wire
 from tests.support.served import Served
 
 _CALL = re.compile(
@@ -177,6 +177,25 @@ def _tank_frames(requests: int) -> Iterator[bytes]:
         yield tank_wire.produce(("traced", [(number % 2, tank_wire.bundle(b"x" * 100))]))
 
 
+def _flymq(served: Served, requests: int) -> float:
+    with socket.create_connection(("127.0.0.1", served.ports["shared"]), timeout=30) as door:
+        for request in _flymq_requests(requests):
+            door.sendall(request)
+            head = _exactly(door, 8)
+            _exactly(door, int.from_bytes(head[4:], "big"))
+            assert head[2] == request[2], head
+    return 0.0
+
+
+def _flymq_requests(requests: int) -> Iterator[bytes]:
+    yield flymq_wire.create("traced/by flymq", 2)
+    for number in range(requests):
+        # The first record of each of these makes its topic.
+        topic = f"made by {number}" if number % 10 == 0 else "traced/by flymq"
+        yield flymq_wire.produce(topic, b"x" * 100)
+        yield flymq_wire.commit("traced/by flymq", "g", number)
+
+
 def _exactly(door: socket.socket, count: int) -> bytes:
     data = b""
     while len(data) < count:
@@ -190,6 +209,7 @@ _DRIVERS: dict[str, Callable[[Served, int], float]] = {
     "kafka": _kafka,
     "rustlog": _rustlog,
     "tank": _tank,
+    "flymq": _flymq,
 }
 
 

@@ -17,7 +17,9 @@ from onelog.client.flymq.client import (
 )
 from onelog.client.flymq.errors import FlyMQError
 from onelog.client.retry import Retrier, RetryPolicy
-from onelog.protocols.flymq.messages import GroupSummary, Identity, Lag, PartitionEnds, PartitionPosition
+from onelog.protocols.flymq.messages.admin import Identity
+from onelog.protocols.flymq.messages.groups import GroupSummary, Lag, PartitionPosition
+from onelog.protocols.flymq.messages.topics import PartitionEnds
 from onelog.protocols.flymq.recordset import Fetched
 from tests.support.flymq_wire import commit, data, fetch, frame, i32, produce, subscribe, text, u64
 from tests.support.hand_clock import HandClock

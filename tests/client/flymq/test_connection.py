@@ -10,7 +10,10 @@ from onelog.client.flymq.errors import FlyMQError
 from onelog.client.retry import Deadline, Retrier, RetryPolicy
 from onelog.model import Address
 from onelog.protocols.flymq.framing import Opcode
-from onelog.protocols.flymq.messages import Auth, Consume, Consumed, Place, Produce, Subscribe
+from onelog.protocols.flymq.messages.admin import Auth
+from onelog.protocols.flymq.messages.fetch import Consume, Consumed
+from onelog.protocols.flymq.messages.groups import Place, Subscribe
+from onelog.protocols.flymq.messages.produce import Produce
 from tests.support.flymq_wire import consume, data, frame, frames, i32, subscribe, text, u64
 from tests.support.scripted_flymq import ScriptedFlyMQ
 

@@ -11,19 +11,12 @@ from onelog.protocols.contract import Call, FrameLimits, InternalError, Protocol
 from onelog.protocols.flymq.connection import FlyMQConnection, Packed
 from onelog.protocols.flymq.errors import Error
 from onelog.protocols.flymq.framing import PAYLOAD_BYTES_MAX, Opcode
-from onelog.protocols.flymq.messages import (
-    Authenticated,
-    Consume,
-    Done,
-    Fetch,
-    GroupDescribed,
-    InvalidCall,
-    ListTopics,
-    Place,
-    Produce,
-    TopicNames,
-    UnservedCall,
-)
+from onelog.protocols.flymq.messages.admin import Authenticated
+from onelog.protocols.flymq.messages.fetch import Consume, Fetch
+from onelog.protocols.flymq.messages.forms import InvalidCall, UnservedCall
+from onelog.protocols.flymq.messages.groups import GroupDescribed, Place
+from onelog.protocols.flymq.messages.produce import Produce
+from onelog.protocols.flymq.messages.topics import Done, ListTopics, TopicNames
 from onelog.protocols.flymq.recordset import FetchAnswer, Fetched
 from tests.support.flymq_wire import (
     MAX_MESSAGE_SIZE,

@@ -5,18 +5,13 @@ import pytest
 from onelog.binary.compression import Codec, decompress
 from onelog.binary.message import codec
 from onelog.protocols.contract import FrameLimits
-from onelog.protocols.flymq import messages
 from onelog.protocols.flymq.connection import FlyMQConnection
 from onelog.protocols.flymq.errors import error_text
 from onelog.protocols.flymq.framing import Opcode, read_header
-from onelog.protocols.flymq.messages import (
-    ANSWERS,
-    DOCUMENT,
-    PROGRAMS,
-    REQUESTS,
-    UnservedCall,
-    decode_exactly,
-)
+from onelog.protocols.flymq.messages.admin import PartitionState, TopicState
+from onelog.protocols.flymq.messages.forms import ANSWERS, REQUESTS, UnservedCall, decode_exactly
+from onelog.protocols.flymq.messages.groups import Lag
+from onelog.protocols.flymq.messages.versions import DOCUMENT, PROGRAMS
 from onelog.protocols.flymq.recordset import decode_fetched, encode_fetched
 from tests.support.flymq_golden import Capture, capture, names
 
@@ -101,14 +96,14 @@ def test_both_kinds_of_errors_of_the_real_broker_are_read(each: Capture) -> None
 
 def test_the_captured_values_are_the_fields() -> None:
     lag, _ = decode_exactly(ANSWERS[Opcode.GET_LAG], capture("22_lag").response.payload)
-    assert lag == messages.Lag(current=1, committed=1, latest=3, lag=2)
+    assert lag == Lag(current=1, committed=1, latest=3, lag=2)
     [described] = decode_exactly(ANSWERS[Opcode.CLUSTER_METADATA], capture("32_metadata").response.payload)[
         0
     ].topics
-    assert described == messages.TopicState(
+    assert described == TopicState(
         topic="w37478auto",
         partitions=[
-            messages.PartitionState(
+            PartitionState(
                 partition=0,
                 leader_id="n1",
                 leader_address="127.0.0.1:19300",

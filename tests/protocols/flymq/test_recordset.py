@@ -2,7 +2,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from onelog.binary.compression import Codec
-from onelog.protocols.flymq.messages import DOCUMENT, PROGRAMS
+from onelog.protocols.flymq.messages.versions import DOCUMENT, PROGRAMS
 from onelog.protocols.flymq.recordset import (
     RECORD_BYTES_MAX,
     Bounds,

@@ -13,7 +13,9 @@ from pathlib import Path
 import pytest
 
 from onelog.protocols.flymq.framing import Opcode
-from onelog.protocols.flymq.messages import ANSWERS, REQUESTS, ClusterState, GroupDescribed, decode_exactly
+from onelog.protocols.flymq.messages.admin import ClusterState
+from onelog.protocols.flymq.messages.forms import ANSWERS, REQUESTS, decode_exactly
+from onelog.protocols.flymq.messages.groups import GroupDescribed
 from tests.support.flymq_golden import Capture, capture, names
 from tests.support.flymq_peer import ADDRESS, Peer, peer_of_a_broker
 from tests.support.flymq_wire import Frame, error_of_programs, fetch, fetched, produce, u64

@@ -16,8 +16,44 @@ from onelog.client.flymq.errors import FlyMQError
 from onelog.client.pool import Pool
 from onelog.client.retry import Deadline, Retrier, RetryPolicy
 from onelog.model import Address
-from onelog.protocols.flymq import messages
 from onelog.protocols.flymq.framing import Opcode
+from onelog.protocols.flymq.messages.admin import (
+    Auth,
+    Authenticated,
+    ClusterMetadata,
+    ClusterState,
+    Identity,
+    WhoAmI,
+)
+from onelog.protocols.flymq.messages.fetch import Consume, Consumed, Fetch
+from onelog.protocols.flymq.messages.groups import (
+    Commit,
+    DeleteGroup,
+    DescribeGroup,
+    GetLag,
+    GetOffset,
+    GroupDescribed,
+    Groups,
+    GroupSummary,
+    Lag,
+    ListGroups,
+    Place,
+    ResetOffset,
+    SeekToTimestamp,
+    Subscribe,
+)
+from onelog.protocols.flymq.messages.produce import AUTO, Produce
+from onelog.protocols.flymq.messages.produce import Produced as ProducedAnswer
+from onelog.protocols.flymq.messages.topics import (
+    CreateTopic,
+    DeleteTopic,
+    Done,
+    ListTopics,
+    Metadata,
+    PartitionEnds,
+    TopicMetadata,
+    TopicNames,
+)
 from onelog.protocols.flymq.recordset import FetchAnswer, Fetched
 
 R = TypeVar("R")
@@ -61,7 +97,7 @@ class FlyMQClient(Closing):
     ) -> None:
         self._addresses = parse_bootstrap(bootstrap) if isinstance(bootstrap, str) else list(bootstrap)
         self._retrier = retrier or Retrier(RetryPolicy(timeout_s=timeout_s))
-        login = None if user is None else messages.Auth(user=user, password=password)
+        login = None if user is None else Auth(user=user, password=password)
         self._pool: Pool[Connection] = Pool(partial(Connection, login=login))
 
     def close(self) -> None:
@@ -93,9 +129,7 @@ class FlyMQClient(Closing):
         filter: str = "",
     ) -> FetchAnswer:
         """Records from an offset on, those that the filter wants; none at the end of the log."""
-        request = messages.Fetch(
-            topic=topic, partition=partition, offset=offset, count_max=count_max, filter=filter
-        )
+        request = Fetch(topic=topic, partition=partition, offset=offset, count_max=count_max, filter=filter)
         return self._ask(Opcode.FETCH, request, FetchAnswer, f"fetching from {topic}/{partition}")
 
     def iterate(self, topic: str, partition: int, offset: int, *, filter: str = "") -> Iterator[Fetched]:
@@ -107,45 +141,37 @@ class FlyMQClient(Closing):
                 return
             offset = fetched.next_offset
 
-    def consume(self, topic: str, partition: int, offset: int) -> messages.Consumed:
+    def consume(self, topic: str, partition: int, offset: int) -> Consumed:
         """The one record at an offset."""
-        request = messages.Consume(topic=topic, partition=partition, offset=offset)
-        return self._ask(
-            Opcode.CONSUME, request, messages.Consumed, f"consuming {topic}/{partition} at {offset}"
-        )
+        request = Consume(topic=topic, partition=partition, offset=offset)
+        return self._ask(Opcode.CONSUME, request, Consumed, f"consuming {topic}/{partition} at {offset}")
 
     # Topics.
 
     def create_topic(self, name: str, *, partition_count: int = 1) -> None:
         """Make a topic; one that is there stays as it is."""
-        request = messages.CreateTopic(topic=name, partitions=partition_count)
-        self._ask(Opcode.CREATE_TOPIC, request, messages.Done, f"creating topic {name}")
+        request = CreateTopic(topic=name, partitions=partition_count)
+        self._ask(Opcode.CREATE_TOPIC, request, Done, f"creating topic {name}")
 
     def delete_topic(self, name: str) -> None:
         """Remove a topic, if there is one."""
-        request = messages.DeleteTopic(topic=name)
-        self._ask(Opcode.DELETE_TOPIC, request, messages.Done, f"deleting topic {name}")
+        request = DeleteTopic(topic=name)
+        self._ask(Opcode.DELETE_TOPIC, request, Done, f"deleting topic {name}")
 
     def topics(self) -> list[str]:
         """The names of all topics, but those that begin with two underscores."""
-        return self._ask(
-            Opcode.LIST_TOPICS, messages.ListTopics(), messages.TopicNames, "listing topics"
-        ).topics
+        return self._ask(Opcode.LIST_TOPICS, ListTopics(), TopicNames, "listing topics").topics
 
-    def cluster(self, topic: str = "") -> messages.ClusterState:
+    def cluster(self, topic: str = "") -> ClusterState:
         """Who serves which partition, of one topic or of all."""
-        request = messages.ClusterMetadata(topic=topic)
-        return self._ask(
-            Opcode.CLUSTER_METADATA, request, messages.ClusterState, "asking for the cluster's metadata"
-        )
+        request = ClusterMetadata(topic=topic)
+        return self._ask(Opcode.CLUSTER_METADATA, request, ClusterState, "asking for the cluster's metadata")
 
-    def partitions(self, topic: str) -> list[messages.PartitionEnds]:
+    def partitions(self, topic: str) -> list[PartitionEnds]:
         """Where the partitions of a topic begin and end."""
-        request = messages.Metadata(topic=topic)
+        request = Metadata(topic=topic)
         try:
-            return self._ask(
-                Opcode.METADATA, request, messages.TopicMetadata, f"describing topic {topic}"
-            ).partitions
+            return self._ask(Opcode.METADATA, request, TopicMetadata, f"describing topic {topic}").partitions
         except FlyMQError as error:
             if not error.is_unknown_opcode:
                 raise
@@ -157,85 +183,79 @@ class FlyMQClient(Closing):
 
     def subscribe(self, group: str, topic: str, partition: int, mode: str = "commit") -> int:
         """Where to begin to read: earliest, latest, or commit, which is earliest without one."""
-        request = messages.Subscribe(topic=topic, group=group, partition=partition, mode=mode)
+        request = Subscribe(topic=topic, group=group, partition=partition, mode=mode)
         doing = f"subscribing to {topic}/{partition} for group {group!r}"
-        return self._ask(Opcode.SUBSCRIBE, request, messages.Place, doing).offset
+        return self._ask(Opcode.SUBSCRIBE, request, Place, doing).offset
 
     def commit(self, group: str, topic: str, partition: int, offset: int) -> None:
         """Keep the next offset that a group will read."""
-        request = messages.Commit(topic=topic, group=group, partition=partition, offset=offset)
-        self._ask(Opcode.COMMIT, request, messages.Done, f"committing a position of group {group!r}")
+        request = Commit(topic=topic, group=group, partition=partition, offset=offset)
+        self._ask(Opcode.COMMIT, request, Done, f"committing a position of group {group!r}")
 
     def position(self, group: str, topic: str, partition: int) -> int | None:
         """The next offset that a group will read; None if there is no such group in the topic."""
-        request = messages.GetOffset(topic=topic, group=group, partition=partition)
+        request = GetOffset(topic=topic, group=group, partition=partition)
         try:
             return self._ask(
-                Opcode.GET_OFFSET, request, messages.Place, f"asking for a position of group {group!r}"
+                Opcode.GET_OFFSET, request, Place, f"asking for a position of group {group!r}"
             ).offset
         except FlyMQError as error:
             if error.is_unknown_group:
                 return None
             raise
 
-    def lag(self, group: str, topic: str, partition: int) -> messages.Lag:
+    def lag(self, group: str, topic: str, partition: int) -> Lag:
         """How far a group has read, and how much there is behind it."""
-        request = messages.GetLag(topic=topic, group=group, partition=partition)
-        return self._ask(Opcode.GET_LAG, request, messages.Lag, f"asking for the lag of group {group!r}")
+        request = GetLag(topic=topic, group=group, partition=partition)
+        return self._ask(Opcode.GET_LAG, request, Lag, f"asking for the lag of group {group!r}")
 
     def reset(self, group: str, topic: str, partition: int, to: str | int) -> None:
         """Move a group's position: earliest, latest, or an offset."""
         mode, offset = ("offset", to) if isinstance(to, int) else (to, None)
-        request = messages.ResetOffset(
-            topic=topic, group=group, partition=partition, mode=mode, offset=offset
-        )
-        self._ask(Opcode.RESET_OFFSET, request, messages.Done, f"moving a position of group {group!r}")
+        request = ResetOffset(topic=topic, group=group, partition=partition, mode=mode, offset=offset)
+        self._ask(Opcode.RESET_OFFSET, request, Done, f"moving a position of group {group!r}")
 
     def seek(self, topic: str, partition: int, timestamp_ms: int, *, group: str = "") -> int:
         """The first offset at or after a time, or the end; kept as the group's position, if one is named."""
-        request = messages.SeekToTimestamp(
-            topic=topic, group=group, partition=partition, timestamp_ms=timestamp_ms
-        )
+        request = SeekToTimestamp(topic=topic, group=group, partition=partition, timestamp_ms=timestamp_ms)
         doing = f"looking for a time in {topic}/{partition}"
-        return self._ask(Opcode.SEEK_TO_TIMESTAMP, request, messages.Place, doing).offset
+        return self._ask(Opcode.SEEK_TO_TIMESTAMP, request, Place, doing).offset
 
-    def groups(self) -> list[messages.GroupSummary]:
+    def groups(self) -> list[GroupSummary]:
         """Every group of every topic."""
-        return self._ask(Opcode.LIST_GROUPS, messages.ListGroups(), messages.Groups, "listing groups").groups
+        return self._ask(Opcode.LIST_GROUPS, ListGroups(), Groups, "listing groups").groups
 
-    def describe_group(self, group: str, topic: str) -> messages.GroupDescribed:
+    def describe_group(self, group: str, topic: str) -> GroupDescribed:
         """One group of a topic."""
-        request = messages.DescribeGroup(topic=topic, group=group)
-        return self._ask(
-            Opcode.DESCRIBE_GROUP, request, messages.GroupDescribed, f"describing group {group!r}"
-        )
+        request = DescribeGroup(topic=topic, group=group)
+        return self._ask(Opcode.DESCRIBE_GROUP, request, GroupDescribed, f"describing group {group!r}")
 
     def delete_group(self, group: str, topic: str) -> None:
         """Forget a group's positions in a topic."""
-        request = messages.DeleteGroup(topic=topic, group=group)
-        self._ask(Opcode.DELETE_GROUP, request, messages.Done, f"deleting group {group!r}")
+        request = DeleteGroup(topic=topic, group=group)
+        self._ask(Opcode.DELETE_GROUP, request, Done, f"deleting group {group!r}")
 
     # Who we are.
 
-    def whoami(self) -> messages.Identity:
+    def whoami(self) -> Identity:
         """Who the broker believes us to be."""
         answer: Any = self._retrier.run(
-            lambda deadline: self._attempt(Opcode.WHOAMI, messages.WhoAmI(), "asking who we are", deadline)
+            lambda deadline: self._attempt(Opcode.WHOAMI, WhoAmI(), "asking who we are", deadline)
         )
-        if isinstance(answer, messages.Authenticated):  # an original broker's form
-            return messages.Identity(
+        if isinstance(answer, Authenticated):  # an original broker's form
+            return Identity(
                 authenticated=answer.success, user=answer.user, roles=answer.roles, permissions=[]
             )
-        assert isinstance(answer, messages.Identity)
+        assert isinstance(answer, Identity)
         return answer
 
     def _produce(self, topic: str, lot: Sequence[Outgoing], *, packed: bool) -> list[Produced]:
         requests = [
-            messages.Produce(
+            Produce(
                 topic=topic,
                 key=record.key or b"",
                 value=record.value,
-                partition=messages.AUTO if record.partition is None else record.partition,
+                partition=AUTO if record.partition is None else record.partition,
             )
             for record in lot
         ]
@@ -261,17 +281,17 @@ class FlyMQClient(Closing):
         if isinstance(answer, FlyMQError):
             answer.retriable = False  # others of its lot were taken
             raise answer
-        made = self._expected(answer, messages.Produced, doing)
+        made = self._expected(answer, ProducedAnswer, doing)
         return Produced(made.partition, made.offset, made.timestamp_ms)
 
-    def _ends(self, topic: str, partition: int) -> messages.PartitionEnds:
+    def _ends(self, topic: str, partition: int) -> PartitionEnds:
         oldest, newest = (
             self.subscribe(ASKING_GROUP, topic, partition, mode) for mode in ("earliest", "latest")
         )
         # Of an empty partition it says 1.
         if newest - oldest == 1 and not self.fetch(topic, partition, oldest, count_max=1).records:
             newest = oldest
-        return messages.PartitionEnds(partition=partition, leader_id=0, oldest=oldest, newest=newest)
+        return PartitionEnds(partition=partition, leader_id=0, oldest=oldest, newest=newest)
 
     def _ask(self, opcode: Opcode, request: Any, expected: type[R], doing: str) -> R:
         return self._retrier.run(

@@ -22,15 +22,10 @@ from onelog.protocols.flymq.framing import (
     framed,
     read_header,
 )
-from onelog.protocols.flymq.messages import (
-    ANSWERS,
-    DOCUMENT,
-    PROGRAMS,
-    Auth,
-    Authenticated,
-    ResetOffset,
-    decode_exactly,
-)
+from onelog.protocols.flymq.messages.admin import Auth, Authenticated
+from onelog.protocols.flymq.messages.forms import ANSWERS, decode_exactly
+from onelog.protocols.flymq.messages.groups import ResetOffset
+from onelog.protocols.flymq.messages.versions import DOCUMENT, PROGRAMS
 from onelog.protocols.flymq.recordset import decode_fetched
 
 Buffer = bytes | bytearray | memoryview

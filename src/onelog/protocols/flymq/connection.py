@@ -13,7 +13,6 @@ from onelog.binary.compression import Codec, decompress
 from onelog.binary.errors import BinaryError
 from onelog.binary.message import codec
 from onelog.protocols.contract import Buffer, Call, FrameLimits, InternalError, ProtocolError
-from onelog.protocols.flymq import messages
 from onelog.protocols.flymq.errors import Error, encode_error
 from onelog.protocols.flymq.framing import (
     COMPRESSION_BITS,
@@ -26,16 +25,16 @@ from onelog.protocols.flymq.framing import (
     framed,
     read_header,
 )
-from onelog.protocols.flymq.messages import (
+from onelog.protocols.flymq.messages.forms import (
     ANSWERS,
-    DOCUMENT,
-    PROGRAMS,
     REQUESTS,
     THE_END,
     InvalidCall,
     UnservedCall,
     decode_exactly,
 )
+from onelog.protocols.flymq.messages.groups import GroupDescribed
+from onelog.protocols.flymq.messages.versions import DOCUMENT, PROGRAMS
 from onelog.protocols.flymq.recordset import FetchAnswer, encode_fetched
 from onelog.protocols.receive import ReceiveBuffer
 
@@ -182,7 +181,7 @@ def _encoded(opcode: int, form: int, message: Any) -> list[Buffer]:
         return encode_fetched(message, form)
     layout = ANSWERS[opcode][0]
     assert type(message) is layout.cls
-    version = form if layout.cls is messages.GroupDescribed else layout.version
+    version = form if layout.cls is GroupDescribed else layout.version
     return codec(layout.cls, version).encode(message)
 
 

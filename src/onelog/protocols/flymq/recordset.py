@@ -17,7 +17,7 @@ from typing import Final, NamedTuple
 
 from onelog.binary.cursor import Reader
 from onelog.protocols.flymq.framing import PAYLOAD_BYTES_MAX
-from onelog.protocols.flymq.messages import DOCUMENT
+from onelog.protocols.flymq.messages.versions import DOCUMENT
 from onelog.records.batch import Batch
 from onelog.records.record import Record
 

@@ -3,10 +3,9 @@ from pathlib import Path
 import pytest
 
 from onelog.metrics import REFUSALS
-from onelog.protocols.flymq import messages
 from onelog.protocols.flymq.framing import Opcode
 from onelog.protocols.flymq.handlers.handler import HANDLERS
-from onelog.protocols.flymq.messages import REQUESTS
+from onelog.protocols.flymq.messages.forms import REQUESTS, InvalidCall, UnservedCall
 from tests.support.flymq_peer import peer_of_a_broker
 from tests.support.flymq_wire import frame
 
@@ -15,7 +14,7 @@ TO_COME = sorted(set(Opcode) - set(REQUESTS) - {Opcode.AUTH_RESPONSE, Opcode.ERR
 
 def test_every_request_has_its_handler() -> None:
     declared = {layout.cls for layouts in REQUESTS.values() for layout in layouts}
-    assert set(HANDLERS) == {*declared, messages.InvalidCall, messages.UnservedCall}
+    assert set(HANDLERS) == {*declared, InvalidCall, UnservedCall}
 
 
 @pytest.mark.parametrize("opcode", TO_COME)

@@ -7,7 +7,7 @@ from onelog.broker.broker import Topic
 from onelog.errors import InvalidRequest
 from onelog.protocols.contract import Outcome, Reply
 from onelog.protocols.flymq.handlers.context import Context
-from onelog.protocols.flymq.messages import (
+from onelog.protocols.flymq.messages.admin import (
     Auth,
     Authenticated,
     ClusterJoin,
@@ -15,12 +15,12 @@ from onelog.protocols.flymq.messages import (
     ClusterMetadata,
     ClusterState,
     ClusterStatus,
-    Done,
     Identity,
     PartitionState,
     TopicState,
     WhoAmI,
 )
+from onelog.protocols.flymq.messages.topics import Done
 from onelog.protocols.flymq.names import shown
 
 # FlyMQ's own words for a broker that is alone, which programs show to people.

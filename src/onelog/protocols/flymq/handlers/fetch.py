@@ -11,7 +11,7 @@ from onelog.protocols.flymq.errors import END_OF_PARTITION, OUT_OF_RANGE, Error
 from onelog.protocols.flymq.filters import wanted
 from onelog.protocols.flymq.framing import PAYLOAD_BYTES_MAX
 from onelog.protocols.flymq.handlers.context import DIALECT, Context
-from onelog.protocols.flymq.messages import Consume, Consumed, Fetch
+from onelog.protocols.flymq.messages.fetch import Consume, Consumed, Fetch
 from onelog.protocols.flymq.recordset import Bounds, FetchAnswer, Taken, Wanted, take
 
 COUNT_DEFAULT: Final = 10

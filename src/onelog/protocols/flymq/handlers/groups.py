@@ -14,12 +14,10 @@ from onelog.errors import InvalidRequest, OnelogError, UnknownGroup, UnknownTopi
 from onelog.model import Isolation, TopicName
 from onelog.protocols.contract import Outcome
 from onelog.protocols.flymq.handlers.context import Context, follow
-from onelog.protocols.flymq.messages import (
-    TEXT_BYTES_MAX,
+from onelog.protocols.flymq.messages.groups import (
     Commit,
     DeleteGroup,
     DescribeGroup,
-    Done,
     GetLag,
     GetOffset,
     GroupDescribed,
@@ -34,6 +32,8 @@ from onelog.protocols.flymq.messages import (
     Subscribe,
     SubscribeByDocument,
 )
+from onelog.protocols.flymq.messages.topics import Done
+from onelog.protocols.flymq.messages.versions import TEXT_BYTES_MAX
 from onelog.protocols.flymq.names import shown
 from onelog.ticket import Ticket
 

@@ -5,10 +5,33 @@ from typing import TYPE_CHECKING, Any, Final
 
 from onelog.errors import InvalidRequest, OnelogError, Unsupported
 from onelog.protocols.contract import Later, Outcome, Reply, Session
-from onelog.protocols.flymq import messages
 from onelog.protocols.flymq.connection import Packed
 from onelog.protocols.flymq.handlers import admin, fetch, groups, produce, topics
 from onelog.protocols.flymq.handlers.context import Context
+from onelog.protocols.flymq.messages.admin import (
+    Auth,
+    ClusterJoin,
+    ClusterLeave,
+    ClusterMetadata,
+    ClusterStatus,
+    WhoAmI,
+)
+from onelog.protocols.flymq.messages.fetch import Consume, Fetch
+from onelog.protocols.flymq.messages.forms import InvalidCall, UnservedCall
+from onelog.protocols.flymq.messages.groups import (
+    Commit,
+    DeleteGroup,
+    DescribeGroup,
+    GetLag,
+    GetOffset,
+    ListGroups,
+    ResetOffset,
+    SeekToTimestamp,
+    Subscribe,
+    SubscribeByDocument,
+)
+from onelog.protocols.flymq.messages.produce import Produce
+from onelog.protocols.flymq.messages.topics import CreateTopic, DeleteTopic, ListTopics, Metadata
 
 if TYPE_CHECKING:
     from onelog.broker.broker import Broker
@@ -42,38 +65,38 @@ class FlyMQHandler:
         return outcome
 
 
-def _invalid(context: Context, call: messages.InvalidCall) -> Outcome:
+def _invalid(context: Context, call: InvalidCall) -> Outcome:
     raise InvalidRequest(call.reason)
 
 
-def _unserved(context: Context, call: messages.UnservedCall) -> Outcome:
+def _unserved(context: Context, call: UnservedCall) -> Outcome:
     raise Unsupported(f"{call.opcode.name} (0x{call.opcode:02X})")
 
 
 HANDLERS: Final[Mapping[type, Callable[[Context, Any], Outcome]]] = {
-    messages.Produce: produce.produce,
-    messages.Consume: fetch.consume,
-    messages.Fetch: fetch.fetch,
-    messages.CreateTopic: topics.create_topic,
-    messages.DeleteTopic: topics.delete_topic,
-    messages.ListTopics: topics.list_topics,
-    messages.Metadata: topics.metadata,
-    messages.Subscribe: groups.subscribe,
-    messages.SubscribeByDocument: groups.subscribe,
-    messages.Commit: groups.commit,
-    messages.GetOffset: groups.get_offset,
-    messages.GetLag: groups.get_lag,
-    messages.ResetOffset: groups.reset_offset,
-    messages.SeekToTimestamp: groups.seek_to_timestamp,
-    messages.ListGroups: groups.list_groups,
-    messages.DescribeGroup: groups.describe_group,
-    messages.DeleteGroup: groups.delete_group,
-    messages.ClusterMetadata: admin.cluster_metadata,
-    messages.ClusterJoin: admin.cluster_join,
-    messages.ClusterLeave: admin.cluster_leave,
-    messages.ClusterStatus: admin.cluster_status,
-    messages.Auth: admin.auth,
-    messages.WhoAmI: admin.whoami,
-    messages.InvalidCall: _invalid,
-    messages.UnservedCall: _unserved,
+    Produce: produce.produce,
+    Consume: fetch.consume,
+    Fetch: fetch.fetch,
+    CreateTopic: topics.create_topic,
+    DeleteTopic: topics.delete_topic,
+    ListTopics: topics.list_topics,
+    Metadata: topics.metadata,
+    Subscribe: groups.subscribe,
+    SubscribeByDocument: groups.subscribe,
+    Commit: groups.commit,
+    GetOffset: groups.get_offset,
+    GetLag: groups.get_lag,
+    ResetOffset: groups.reset_offset,
+    SeekToTimestamp: groups.seek_to_timestamp,
+    ListGroups: groups.list_groups,
+    DescribeGroup: groups.describe_group,
+    DeleteGroup: groups.delete_group,
+    ClusterMetadata: admin.cluster_metadata,
+    ClusterJoin: admin.cluster_join,
+    ClusterLeave: admin.cluster_leave,
+    ClusterStatus: admin.cluster_status,
+    Auth: admin.auth,
+    WhoAmI: admin.whoami,
+    InvalidCall: _invalid,
+    UnservedCall: _unserved,
 }

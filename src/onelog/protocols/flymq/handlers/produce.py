@@ -7,7 +7,7 @@ from onelog.errors import RecordTooLarge, UnknownTopic
 from onelog.protocols.contract import Outcome
 from onelog.protocols.flymq.framing import PAYLOAD_BYTES_MAX
 from onelog.protocols.flymq.handlers.context import DIALECT, Context, follow
-from onelog.protocols.flymq.messages import AUTO, NO_KEY, Produce, Produced
+from onelog.protocols.flymq.messages.produce import AUTO, NO_KEY, Produce, Produced
 from onelog.protocols.flymq.names import spelled
 from onelog.protocols.flymq.recordset import RECORD_BYTES_MAX, batch_of
 from onelog.ticket import Ticket

@@ -5,7 +5,7 @@ from onelog.errors import InvalidPartitions, OnelogError, TopicExists, UnknownTo
 from onelog.model import Isolation
 from onelog.protocols.contract import Outcome
 from onelog.protocols.flymq.handlers.context import Context
-from onelog.protocols.flymq.messages import (
+from onelog.protocols.flymq.messages.topics import (
     CreateTopic,
     DeleteTopic,
     Done,
