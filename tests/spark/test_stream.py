@@ -1,9 +1,15 @@
+import contextlib
+import io
+import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from onelog.client.kafka.admin import Admin
+from onelog.spark.options import source_options
+from onelog.spark.schema import source_schema
+from onelog.spark.stream import StreamReader
 from tests.spark.conftest import Bench
 
 pytestmark = pytest.mark.spark
@@ -75,3 +81,21 @@ def test_a_topic_made_anew_is_read_from_its_beginning_where_losses_are_borne(
     for _ in range(2):  # one batch to notice, one to read
         _land(bench, "borne", tmp_path, failOnDataLoss="false")
     assert _offsets(bench, tmp_path) == [0, 0, 1, 1, 2, 3, 4]
+
+
+@pytest.mark.parametrize(("end", "is_heard"), [(EOFError(), False), (ValueError("data was lost"), True)])
+def test_a_reader_whose_spark_has_hung_up_says_nothing_more_and_any_other_does(
+    end: Exception, is_heard: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    heard = io.StringIO()
+    monkeypatch.setattr(sys, "stderr", heard)
+    options = {"kafka.bootstrap.servers": "127.0.0.1:1", "subscribe": "t"}
+    reader = StreamReader(source_options(options, streaming=True), source_schema(include_headers=False))
+    # As Spark's own runner of a stream's source does it.
+    with contextlib.suppress(EOFError, ValueError):
+        try:
+            raise end
+        finally:
+            reader.stop()
+    sys.stderr.write("a page of traceback")
+    assert bool(heard.getvalue()) is is_heard

@@ -5,7 +5,9 @@ for the same ranges again after a crash. An idle query asks for the latest offse
 so an answer that brings nothing new is held back for a moment.
 """
 
+import io
 import logging
+import sys
 import threading
 from collections.abc import Iterator, Sequence
 
@@ -82,6 +84,10 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
     def stop(self) -> None:
         if self._log is not None:
             self._log.close()
+        if isinstance(sys.exception(), EOFError | ConnectionError):
+            # Spark has hung up, as it does when a query is stopped. This process is the query's own and
+            # ends now; it would try to tell Spark of the hanging up, fail, and print both to the terminal.
+            sys.stderr = io.StringIO()
 
     def _opened(self) -> Log:
         if self._log is None:
