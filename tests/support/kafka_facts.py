@@ -164,7 +164,8 @@ def _first(text: str | None, within: Versions) -> int | None:
 def _stated(default: object) -> str:
     if default is None:
         return UNSTATED
-    text = str(default)
+    # Most truths stand there as texts, a few as such.
+    text = str(default).lower() if isinstance(default, bool) else str(default)
     return str(int(text, 0)) if re.fullmatch(r"-?(0x)?[0-9a-fA-F]+", text) else text
 
 

@@ -3,12 +3,29 @@
 from typing import Any, NamedTuple
 
 from onelog.binary.layout import declaration_of
-from onelog.protocols.kafka.messages.admin import ApiVersionsRequest, ApiVersionsResponse
+from onelog.protocols.kafka.messages.admin import (
+    ApiVersionsRequest,
+    ApiVersionsResponse,
+    DescribeClusterRequest,
+    DescribeClusterResponse,
+    DescribeLogDirsRequest,
+    DescribeLogDirsResponse,
+)
+from onelog.protocols.kafka.messages.configs import (
+    AlterConfigsRequest,
+    AlterConfigsResponse,
+    DescribeConfigsRequest,
+    DescribeConfigsResponse,
+    IncrementalAlterConfigsRequest,
+    IncrementalAlterConfigsResponse,
+)
 from onelog.protocols.kafka.messages.fetch import (
     FetchRequest,
     FetchResponse,
     ListOffsetsRequest,
     ListOffsetsResponse,
+    OffsetForLeaderEpochRequest,
+    OffsetForLeaderEpochResponse,
 )
 from onelog.protocols.kafka.messages.groups import (
     FindCoordinatorRequest,
@@ -24,12 +41,10 @@ from onelog.protocols.kafka.messages.topics import (
     CreatePartitionsResponse,
     CreateTopicsRequest,
     CreateTopicsResponse,
+    DeleteRecordsRequest,
+    DeleteRecordsResponse,
     DeleteTopicsRequest,
     DeleteTopicsResponse,
-    DescribeConfigsRequest,
-    DescribeConfigsResponse,
-    IncrementalAlterConfigsRequest,
-    IncrementalAlterConfigsResponse,
     MetadataRequest,
     MetadataResponse,
 )
@@ -45,10 +60,15 @@ FIND_COORDINATOR = 10
 API_VERSIONS = 18
 CREATE_TOPICS = 19
 DELETE_TOPICS = 20
+DELETE_RECORDS = 21
 INIT_PRODUCER_ID = 22
+OFFSET_FOR_LEADER_EPOCH = 23
 DESCRIBE_CONFIGS = 32
+ALTER_CONFIGS = 33
+DESCRIBE_LOG_DIRS = 35
 CREATE_PARTITIONS = 37
 INCREMENTAL_ALTER_CONFIGS = 44
+DESCRIBE_CLUSTER = 60
 
 
 class Api(NamedTuple):
@@ -86,6 +106,9 @@ class Api(NamedTuple):
 # librdkafka sends gzip, snappy and lz4 uncompressed to a broker that does not advertise
 # Produce from version 0 on. Kafka says 0 as well, and serves from 3 on.
 _PRODUCE_ADVERTISED_MIN = 0
+# Version 2 exists, and sarama leaves out the tags of its settings. Nobody misses it: clients
+# that know better use IncrementalAlterConfigs.
+_ALTER_CONFIGS_MAX = 1
 
 APIS: dict[int, Api] = {
     api.key: api
@@ -100,8 +123,22 @@ APIS: dict[int, Api] = {
         Api(API_VERSIONS, "ApiVersions", ApiVersionsRequest, ApiVersionsResponse, 0, 0, 4),
         Api(CREATE_TOPICS, "CreateTopics", CreateTopicsRequest, CreateTopicsResponse, 2, 2, 7),
         Api(DELETE_TOPICS, "DeleteTopics", DeleteTopicsRequest, DeleteTopicsResponse, 1, 1, 6),
+        Api(DELETE_RECORDS, "DeleteRecords", DeleteRecordsRequest, DeleteRecordsResponse, 0, 0, 2),
         Api(INIT_PRODUCER_ID, "InitProducerId", InitProducerIdRequest, InitProducerIdResponse, 0, 0, 5),
+        Api(
+            OFFSET_FOR_LEADER_EPOCH,
+            "OffsetForLeaderEpoch",
+            OffsetForLeaderEpochRequest,
+            OffsetForLeaderEpochResponse,
+            2,
+            2,
+            4,
+        ),
         Api(DESCRIBE_CONFIGS, "DescribeConfigs", DescribeConfigsRequest, DescribeConfigsResponse, 1, 1, 4),
+        Api(
+            ALTER_CONFIGS, "AlterConfigs", AlterConfigsRequest, AlterConfigsResponse, 0, 0, _ALTER_CONFIGS_MAX
+        ),
+        Api(DESCRIBE_LOG_DIRS, "DescribeLogDirs", DescribeLogDirsRequest, DescribeLogDirsResponse, 1, 1, 5),
         Api(
             CREATE_PARTITIONS, "CreatePartitions", CreatePartitionsRequest, CreatePartitionsResponse, 0, 0, 3
         ),
@@ -114,5 +151,6 @@ APIS: dict[int, Api] = {
             0,
             1,
         ),
+        Api(DESCRIBE_CLUSTER, "DescribeCluster", DescribeClusterRequest, DescribeClusterResponse, 0, 0, 2),
     )
 }

@@ -4,17 +4,20 @@ import pytest
 
 from onelog.protocols.kafka.errors import Code
 from onelog.protocols.kafka.handlers.configs import APPEND, DELETE, SET, SUBTRACT
-from onelog.protocols.kafka.messages.topics import (
+from onelog.protocols.kafka.messages.configs import (
     AlterableConfig,
-    AlterConfigsResource,
+    AlterableResource,
+    AlterConfigsRequest,
     AlterConfigsResourceResponse,
     DescribeConfigsRequest,
     DescribeConfigsResource,
     DescribeConfigsResourceResult,
     DescribeConfigsResult,
     IncrementalAlterConfigsRequest,
+    WholeConfig,
+    WholeResource,
 )
-from onelog.protocols.kafka.versions import APIS, DESCRIBE_CONFIGS, INCREMENTAL_ALTER_CONFIGS
+from onelog.protocols.kafka.versions import ALTER_CONFIGS, APIS, DESCRIBE_CONFIGS, INCREMENTAL_ALTER_CONFIGS
 from tests.support.kafka_peer import KafkaPeer
 from tests.support.kafka_talk import create_topic
 
@@ -50,7 +53,7 @@ def alter(
     **options: Any,
 ) -> AlterConfigsResourceResponse:
     configs = [AlterableConfig(name=key, config_operation=op, value=value) for key, op, value in changes]
-    resource = AlterConfigsResource(resource_type=kind, resource_name=name, configs=configs)
+    resource = AlterableResource(resource_type=kind, resource_name=name, configs=configs)
     body = IncrementalAlterConfigsRequest(resources=[resource], **options)
     (result,) = peer.ask(INCREMENTAL_ALTER_CONFIGS, 1, body).responses
     assert isinstance(result, AlterConfigsResourceResponse)
@@ -110,7 +113,7 @@ def test_a_setting_is_set_and_given_back_in_every_version(peer: KafkaPeer, versi
     create_topic(peer, "orders")
     for operation, value, expected in ((SET, "5000", {"retention.ms": "5000"}), (DELETE, None, {})):
         config = AlterableConfig(name="retention.ms", config_operation=operation, value=value)
-        resource = AlterConfigsResource(resource_type=TOPIC, resource_name="orders", configs=[config])
+        resource = AlterableResource(resource_type=TOPIC, resource_name="orders", configs=[config])
         body = IncrementalAlterConfigsRequest(resources=[resource])
         (result,) = peer.ask(INCREMENTAL_ALTER_CONFIGS, version, body).responses
         assert result.error_code == 0
@@ -168,3 +171,85 @@ def test_what_has_no_settings_that_change_is_refused(peer: KafkaPeer) -> None:
     assert alter(peer, change, name="1", kind=BROKER).error_code == Code.INVALID_REQUEST
     assert alter(peer, change, name="x", kind=LOGGER).error_code == Code.INVALID_REQUEST
     assert alter(peer, change, name="nowhere").error_code == Code.UNKNOWN_TOPIC_OR_PARTITION
+
+
+@pytest.mark.parametrize("key", [ALTER_CONFIGS, INCREMENTAL_ALTER_CONFIGS])
+def test_a_resource_that_stands_there_twice_is_an_invalid_request(peer: KafkaPeer, key: int) -> None:
+    create_topic(peer, "orders")
+    create_topic(peer, "sales")
+    whole = [
+        WholeResource(resource_type=TOPIC, resource_name=name, configs=[])
+        for name in ("orders", "sales", "orders")
+    ]
+    changed = [
+        AlterableResource(resource_type=TOPIC, resource_name=one.resource_name, configs=[]) for one in whole
+    ]
+    body: Any = AlterConfigsRequest(resources=whole)
+    if key == INCREMENTAL_ALTER_CONFIGS:
+        body = IncrementalAlterConfigsRequest(resources=changed)
+    answers = peer.ask(key, 1, body).responses
+    assert [(one.resource_name, one.error_code) for one in answers] == [
+        ("orders", Code.INVALID_REQUEST),
+        ("sales", 0),
+        ("orders", Code.INVALID_REQUEST),
+    ]
+
+
+# AlterConfigs
+
+
+def replace(
+    peer: KafkaPeer,
+    settings: dict[str, str | None],
+    *,
+    name: str = "orders",
+    kind: int = TOPIC,
+    version: int = 1,
+    validate_only: bool = False,
+) -> AlterConfigsResourceResponse:
+    configs = [WholeConfig(name=key, value=value) for key, value in settings.items()]
+    resource = WholeResource(resource_type=kind, resource_name=name, configs=configs)
+    body = AlterConfigsRequest(resources=[resource], validate_only=validate_only)
+    (result,) = peer.ask(ALTER_CONFIGS, version, body).responses
+    assert isinstance(result, AlterConfigsResourceResponse)
+    return result
+
+
+@pytest.mark.parametrize("version", [0, 1])
+def test_what_is_not_named_gets_its_default_back_in_every_version(peer: KafkaPeer, version: int) -> None:
+    create_topic(peer, "orders", settings={"retention.ms": "1000", "segment.ms": "2000"})
+    assert replace(peer, {"segment.ms": "3000"}, version=version).error_code == 0
+    assert dict(peer.house.broker.topic("orders").settings) == {"segment.ms": "3000"}
+    assert replace(peer, {}, version=version).error_code == 0
+    assert dict(peer.house.broker.topic("orders").settings) == {}
+
+
+@pytest.mark.parametrize(
+    ("settings", "code"),
+    [
+        ({"segment.ms": "1000", "no.such.setting": "1"}, Code.INVALID_CONFIG),
+        ({"retention.ms": "soon"}, Code.INVALID_CONFIG),
+        ({"segment.ms": "1000", "retention.ms": None}, Code.INVALID_REQUEST),
+    ],
+)
+def test_a_replacement_that_cannot_be_is_refused_whole(
+    peer: KafkaPeer, settings: dict[str, str | None], code: Code
+) -> None:
+    create_topic(peer, "orders", settings={"retention.ms": "1000"})
+    result = replace(peer, settings)
+    assert result.error_code == code
+    assert result.error_message
+    assert dict(peer.house.broker.topic("orders").settings) == {"retention.ms": "1000"}
+
+
+def test_only_to_validate_replaces_nothing(peer: KafkaPeer) -> None:
+    create_topic(peer, "orders", settings={"retention.ms": "1000"})
+    assert replace(peer, {}, validate_only=True).error_code == 0
+    assert replace(peer, {"a": "b"}, validate_only=True).error_code == Code.INVALID_CONFIG
+    assert dict(peer.house.broker.topic("orders").settings) == {"retention.ms": "1000"}
+
+
+def test_what_has_no_settings_that_change_is_not_replaced_either(peer: KafkaPeer) -> None:
+    assert replace(peer, {}, name="1", kind=BROKER).error_code == Code.INVALID_REQUEST
+    assert replace(peer, {}, name="x", kind=LOGGER).error_code == Code.INVALID_REQUEST
+    assert replace(peer, {}, name="nowhere").error_code == Code.UNKNOWN_TOPIC_OR_PARTITION

@@ -32,10 +32,15 @@ HANDLERS: Mapping[int, Callable[[Context, Request], Outcome]] = {
     versions.API_VERSIONS: admin.api_versions,
     versions.CREATE_TOPICS: topics.create_topics,
     versions.DELETE_TOPICS: topics.delete_topics,
+    versions.DELETE_RECORDS: topics.delete_records,
     versions.INIT_PRODUCER_ID: transactions.init_producer_id,
+    versions.OFFSET_FOR_LEADER_EPOCH: fetch.offset_for_leader_epoch,
     versions.DESCRIBE_CONFIGS: configs.describe_configs,
+    versions.ALTER_CONFIGS: configs.alter_configs,
+    versions.DESCRIBE_LOG_DIRS: admin.describe_log_dirs,
     versions.CREATE_PARTITIONS: topics.create_partitions,
     versions.INCREMENTAL_ALTER_CONFIGS: configs.incremental_alter_configs,
+    versions.DESCRIBE_CLUSTER: admin.describe_cluster,
 }
 
 
