@@ -19,6 +19,12 @@ def test_the_advertised_ranges_are_those_that_real_clients_were_seen_with() -> N
         8: (2, 10),
         9: (1, 10),
         10: (0, 6),
+        11: (0, 9),
+        12: (0, 4),
+        13: (0, 5),
+        14: (0, 5),
+        15: (0, 6),
+        16: (0, 5),
         18: (0, 4),
         19: (2, 7),
         20: (1, 6),
@@ -29,7 +35,9 @@ def test_the_advertised_ranges_are_those_that_real_clients_were_seen_with() -> N
         33: (0, 1),
         35: (1, 5),
         37: (0, 3),
+        42: (0, 2),
         44: (0, 1),
+        47: (0, 0),
         60: (0, 2),
     }
 

@@ -29,6 +29,12 @@ HANDLERS: Mapping[int, Callable[[Context, Request], Outcome]] = {
     versions.OFFSET_COMMIT: groups.offset_commit,
     versions.OFFSET_FETCH: groups.offset_fetch,
     versions.FIND_COORDINATOR: groups.find_coordinator,
+    versions.JOIN_GROUP: groups.not_served,
+    versions.HEARTBEAT: groups.not_served,
+    versions.LEAVE_GROUP: groups.not_served,
+    versions.SYNC_GROUP: groups.not_served,
+    versions.DESCRIBE_GROUPS: groups.not_served,
+    versions.LIST_GROUPS: groups.not_served,
     versions.API_VERSIONS: admin.api_versions,
     versions.CREATE_TOPICS: topics.create_topics,
     versions.DELETE_TOPICS: topics.delete_topics,
@@ -39,7 +45,9 @@ HANDLERS: Mapping[int, Callable[[Context, Request], Outcome]] = {
     versions.ALTER_CONFIGS: configs.alter_configs,
     versions.DESCRIBE_LOG_DIRS: admin.describe_log_dirs,
     versions.CREATE_PARTITIONS: topics.create_partitions,
+    versions.DELETE_GROUPS: groups.not_served,
     versions.INCREMENTAL_ALTER_CONFIGS: configs.incremental_alter_configs,
+    versions.OFFSET_DELETE: groups.not_served,
     versions.DESCRIBE_CLUSTER: admin.describe_cluster,
 }
 
