@@ -1,3 +1,4 @@
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -17,9 +18,15 @@ from onelog.protocols.kafka.messages.configs import (
     WholeConfig,
     WholeResource,
 )
-from onelog.protocols.kafka.versions import ALTER_CONFIGS, APIS, DESCRIBE_CONFIGS, INCREMENTAL_ALTER_CONFIGS
-from tests.support.kafka_peer import KafkaPeer
-from tests.support.kafka_talk import create_topic
+from onelog.protocols.kafka.versions import (
+    ALTER_CONFIGS,
+    APIS,
+    DESCRIBE_CONFIGS,
+    INCREMENTAL_ALTER_CONFIGS,
+    PRODUCE,
+)
+from tests.support.kafka_peer import KafkaHouse, KafkaPeer
+from tests.support.kafka_talk import batch, create_topic, list_offset, only, produce_request
 
 TOPIC, BROKER, LOGGER = 2, 4, 8
 
@@ -100,7 +107,35 @@ def test_the_broker_tells_what_tools_look_for(peer: KafkaPeer, name: str) -> Non
     assert found["advertised.listeners"].value == "PLAINTEXT://shared.example:9092"
     assert found["message.max.bytes"].value == "1048588"
     assert found["num.partitions"].value == "1"
+    assert found["log.dirs"].value == str(peer.house.path)
+    assert (found["log.roll.ms"].value, found["log.roll.ms"].config_source) == ("604800000", 5)
+    assert list(found) == sorted(found)
     assert all(config.read_only for config in found.values())
+
+
+def test_what_the_file_of_the_broker_says_is_what_the_broker_tells(tmp_path: Path) -> None:
+    house = KafkaHouse(tmp_path, message_bytes_max=2000, partition_count_default=3, auto_create_topics=False)
+    found = settings_of(describe(house.peer(), "1", kind=BROKER))
+    told = {name: (found[name].value, found[name].config_source) for name in found}
+    assert told["message.max.bytes"] == ("2000", 4)
+    assert told["num.partitions"] == ("3", 4)
+    assert told["auto.create.topics.enable"] == ("false", 4)
+    create_topic(house.peer(), "orders")
+    assert settings_of(describe(house.peer()))["max.message.bytes"].value == "2000"
+    house.close()
+
+
+def test_what_a_topic_has_by_default_goes_by_the_name_that_the_broker_has_for_it(peer: KafkaPeer) -> None:
+    create_topic(peer, "orders")
+    told = settings_of(describe(peer, include_synonyms=True))
+    of_broker = settings_of(describe(peer, "1", kind=BROKER))
+    names = {name: [one.name for one in config.synonyms] for name, config in told.items()}
+    assert names["segment.ms"] == ["log.roll.ms"]
+    assert names["flush.ms"] == ["log.flush.interval.ms"]
+    assert names["remote.storage.enable"] == []
+    for config in told.values():
+        for synonym in config.synonyms:
+            assert of_broker[synonym.name].value == synonym.value
 
 
 def test_a_broker_that_is_not_here_and_other_resources_are_invalid_requests(peer: KafkaPeer) -> None:
@@ -193,6 +228,35 @@ def test_a_resource_that_stands_there_twice_is_an_invalid_request(peer: KafkaPee
         ("sales", 0),
         ("orders", Code.INVALID_REQUEST),
     ]
+
+
+def produced(peer: KafkaPeer, size: int) -> int:
+    answer = peer.ask(PRODUCE, 9, produce_request(batch(b"x" * size)))
+    code: int = only(answer.responses, "partition_responses").error_code
+    return code
+
+
+def test_a_change_is_in_force_when_it_is_answered(peer: KafkaPeer) -> None:
+    create_topic(peer, "orders")
+    assert produced(peer, 1000) == 0
+    assert alter(peer, ("max.message.bytes", SET, "500")).error_code == 0
+    assert produced(peer, 1000) == Code.MESSAGE_TOO_LARGE
+    assert alter(peer, ("max.message.bytes", DELETE, None)).error_code == 0
+    assert produced(peer, 1000) == 0
+
+
+def test_retention_that_is_altered_lets_records_go(peer: KafkaPeer) -> None:
+    create_topic(peer, "orders", settings={"segment.ms": "1000"})
+    check_ms = peer.house.settings.retention_check_interval_ms
+    for _ in range(2):
+        assert produced(peer, 10) == 0
+        peer.house.advance(check_ms)
+    describe(peer)  # is told behind every change, those of retention too
+    assert list_offset(peer, -2).offset == 0
+    assert alter(peer, ("retention.ms", SET, "1000")).error_code == 0
+    peer.house.advance(check_ms)
+    describe(peer)
+    assert list_offset(peer, -2).offset == 1
 
 
 # AlterConfigs

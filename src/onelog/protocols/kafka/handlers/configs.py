@@ -9,6 +9,7 @@ from onelog.errors import InvalidConfig, InvalidRequest, OnelogError
 from onelog.protocols.contract import Later, Outcome
 from onelog.protocols.kafka.connection import Request
 from onelog.protocols.kafka.errors import Code
+from onelog.protocols.kafka.handlers.broker_configs import broker_configs, broker_name
 from onelog.protocols.kafka.handlers.context import Context
 from onelog.protocols.kafka.messages.configs import (
     AlterableConfig,
@@ -39,8 +40,6 @@ SOURCE_DEFAULT = 5
 
 SET, DELETE, APPEND, SUBTRACT = range(4)
 KINDS = {"boolean": 1, "string": 2, "int": 3, "short": 4, "long": 5, "double": 6, "list": 7}
-# What a broker calls the default of a topic's setting, where it is not "log." and the same.
-SYNONYMS = {"max.message.bytes": "message.max.bytes"}
 
 
 def source_of(setting: SettingValue) -> int:
@@ -88,10 +87,9 @@ def _of_topic(setting: SettingValue, body: DescribeConfigsRequest) -> DescribeCo
             synonyms.append(
                 DescribeConfigsSynonym(name=setting.name, value=setting.value, source=SOURCE_TOPIC)
             )
-        broker_name = SYNONYMS.get(setting.name, f"log.{setting.name}")
-        synonyms.append(
-            DescribeConfigsSynonym(name=broker_name, value=setting.default, source=SOURCE_DEFAULT)
-        )
+        name = broker_name(setting.name)
+        if name is not None:
+            synonyms.append(DescribeConfigsSynonym(name=name, value=setting.default, source=SOURCE_DEFAULT))
     return DescribeConfigsResourceResult(
         name=setting.name,
         value=setting.value,
@@ -105,32 +103,21 @@ def _of_topic(setting: SettingValue, body: DescribeConfigsRequest) -> DescribeCo
 
 
 def _of_broker(context: Context, name: str) -> list[DescribeConfigsResourceResult]:
-    """What tools look for in a broker. Ours is set in its file; nothing of it changes while it runs."""
-    broker, address = context.broker, context.address
+    broker = context.broker
     if name not in ("", str(broker.node_id)):
         raise InvalidRequest(f"broker {name!r} is not here; expected {broker.node_id}")
-    settings = broker.settings
-    values = {
-        "advertised.listeners": ("string", f"PLAINTEXT://{address.host}:{address.port}"),
-        "auto.create.topics.enable": ("boolean", str(settings.auto_create_topics).lower()),
-        "default.replication.factor": ("int", "1"),
-        "message.max.bytes": ("int", str(settings.message_bytes_max)),
-        "node.id": ("int", str(broker.node_id)),
-        "num.partitions": ("int", str(settings.partition_count_default)),
-        "offset.metadata.max.bytes": ("int", str(settings.note_bytes_max)),
-    }
     return [
         DescribeConfigsResourceResult(
-            name=key,
-            value=value,
+            name=config.name,
+            value=config.value,
             read_only=True,
-            config_source=SOURCE_BROKER_FILE,
+            config_source=SOURCE_BROKER_FILE if config.is_set else SOURCE_DEFAULT,
             is_sensitive=False,
             synonyms=[],
-            config_type=KINDS[kind],
+            config_type=KINDS[config.kind],
             documentation=None,
         )
-        for key, (kind, value) in values.items()
+        for config in broker_configs(broker, context.address)
     ]
 
 
