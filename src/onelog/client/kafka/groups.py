@@ -92,7 +92,7 @@ class Groups:
             answers = self._client.ask_all(
                 ListGroupsRequest(), ListGroupsResponse, doing="asking for groups", deadline=deadline
             )
-            found = set()
+            found: set[GroupInfo] = set()
             for answer in answers:
                 check(answer.error_code, where="groups")
                 found.update(GroupInfo(g.group_id, g.group_state, g.protocol_type) for g in answer.groups)
@@ -166,9 +166,7 @@ class Groups:
 
         self._client.run(attempt)
 
-    def progress(
-        self, name: str, *, isolation: Isolation = Isolation.READ_UNCOMMITTED
-    ) -> Sequence[Progress]:
+    def progress(self, name: str, *, isolation: Isolation = Isolation.READ_UNCOMMITTED) -> Sequence[Progress]:
         """How far a group is wherever it has a position, in the order of topics and partitions."""
         by_topic: dict[str, dict[int, int]] = {}
         for (topic, partition), position in sorted(self._positions.of(name).items()):
