@@ -1,18 +1,24 @@
 """What members of a group tell each other: what they want, what they hold, and what they are given.
 
 The bytes are Kafka's consumer protocol, the same for all clients, so that members of different
-make share a group. A version of its own leads each of the two messages:
+make share a group. A version of its own leads each message:
 
     version i16 | body                 newer versions only add fields behind the older ones
 """
 
+import struct
 from collections.abc import Iterable
 from dataclasses import dataclass
 
 from onelog.binary.errors import BinaryError
-from onelog.binary.fields import array32, bytes32, i16, i32, text16
-from onelog.binary.message import SIGNED, codec, message
+from onelog.binary.message import codec
 from onelog.client.errors import BadAnswer
+from onelog.protocols.kafka.messages.consumer_protocol import (
+    VERSION_MAX,
+    ConsumerProtocolAssignment,
+    ConsumerProtocolSubscription,
+    TopicPartition,
+)
 
 Place = tuple[str, int]
 
@@ -21,8 +27,9 @@ PROTOCOL_TYPE = "consumer"
 # beginning.
 SUBSCRIPTION_VERSION = 2
 ASSIGNMENT_VERSION = 0
-VERSION_BYTES = 2
 NO_GENERATION = -1
+
+_VERSION = struct.Struct(">h")
 
 
 @dataclass(frozen=True)
@@ -34,57 +41,32 @@ class Subscription:
     generation: int = NO_GENERATION
 
 
-@message()
-class _Partitions:
-    topic: str = text16()
-    partitions: list[int] = array32(i32())
-
-
-@message(lengths=SIGNED)
-class _Subscription:
-    topics: list[str] = array32(text16())
-    user_data: bytes | None = bytes32(nullable=True)
-    owned_partitions: list[_Partitions] = array32(_Partitions, since=1)
-    generation_id: int = i32(since=2, default=NO_GENERATION)
-
-
-@message(lengths=SIGNED)
-class _Assignment:
-    assigned_partitions: list[_Partitions] = array32(_Partitions)
-    user_data: bytes | None = bytes32(nullable=True)
-
-
-@message(lengths=SIGNED)
-class _Version:
-    version: int = i16()
-
-
 def subscription_bytes(subscription: Subscription) -> bytes:
     """As the member sends it when it joins."""
-    body = _Subscription(
+    body = ConsumerProtocolSubscription(
         topics=sorted(subscription.topics),
         user_data=None,
         owned_partitions=_grouped(subscription.owned),
         generation_id=subscription.generation,
     )
-    version = SUBSCRIPTION_VERSION
-    return _leading(version) + codec(_Subscription, version).encode_bytes(body)
+    coded = codec(ConsumerProtocolSubscription, SUBSCRIPTION_VERSION).encode_bytes(body)
+    return _VERSION.pack(SUBSCRIPTION_VERSION) + coded
 
 
 def subscription_of(data: bytes, *, where: str) -> Subscription:
     """What another member wants. BadAnswer when it cannot be read."""
     try:
-        version = _version_of(data, at_most=SUBSCRIPTION_VERSION)
-        body, _ = codec(_Subscription, version).decode(data, VERSION_BYTES)
+        body, _ = codec(ConsumerProtocolSubscription, _version(data)).decode(data, _VERSION.size)
     except BinaryError as error:
-        raise BadAnswer(f"{where}: a subscription that cannot be read: {error}") from error
+        raise BadAnswer(f"{where}: a subscription that cannot be read: {error}.") from error
     return Subscription(frozenset(body.topics), _places(body.owned_partitions), body.generation_id)
 
 
 def assignment_bytes(places: Iterable[Place]) -> bytes:
     """As the leader sends it for one member."""
-    body = _Assignment(assigned_partitions=_grouped(places), user_data=None)
-    return _leading(ASSIGNMENT_VERSION) + codec(_Assignment, ASSIGNMENT_VERSION).encode_bytes(body)
+    body = ConsumerProtocolAssignment(assigned_partitions=_grouped(places), user_data=None)
+    coded = codec(ConsumerProtocolAssignment, ASSIGNMENT_VERSION).encode_bytes(body)
+    return _VERSION.pack(ASSIGNMENT_VERSION) + coded
 
 
 def assignment_of(data: bytes, *, where: str) -> frozenset[Place]:
@@ -92,28 +74,24 @@ def assignment_of(data: bytes, *, where: str) -> frozenset[Place]:
     if not data:
         return frozenset()
     try:
-        version = _version_of(data, at_most=ASSIGNMENT_VERSION)
-        body, _ = codec(_Assignment, version).decode(data, VERSION_BYTES)
+        body, _ = codec(ConsumerProtocolAssignment, _version(data)).decode(data, _VERSION.size)
     except BinaryError as error:
-        raise BadAnswer(f"{where}: an assignment that cannot be read: {error}") from error
+        raise BadAnswer(f"{where}: an assignment that cannot be read: {error}.") from error
     return _places(body.assigned_partitions)
 
 
-def _leading(version: int) -> bytes:
-    return codec(_Version, 0).encode_bytes(_Version(version=version))
+def _version(data: bytes) -> int:
+    # What has no room for a version has none for a body, which is told better.
+    found = int.from_bytes(data[: _VERSION.size], "big", signed=True)
+    return max(0, min(found, VERSION_MAX))
 
 
-def _version_of(data: bytes, *, at_most: int) -> int:
-    found, _ = codec(_Version, 0).decode(data)
-    return max(0, min(found.version, at_most))
-
-
-def _grouped(places: Iterable[Place]) -> list[_Partitions]:
+def _grouped(places: Iterable[Place]) -> list[TopicPartition]:
     by_topic: dict[str, list[int]] = {}
     for topic, partition in sorted(places):
         by_topic.setdefault(topic, []).append(partition)
-    return [_Partitions(topic=topic, partitions=some) for topic, some in by_topic.items()]
+    return [TopicPartition(topic=topic, partitions=some) for topic, some in by_topic.items()]
 
 
-def _places(grouped: Iterable[_Partitions]) -> frozenset[Place]:
+def _places(grouped: Iterable[TopicPartition]) -> frozenset[Place]:
     return frozenset((each.topic, partition) for each in grouped for partition in each.partitions)
