@@ -97,6 +97,18 @@ def test_a_commit_may_say_how_far_and_says_nothing_twice(cluster: Cluster) -> No
         assert fake.positions == {("g", "a", 0): (2, ""), ("g", "a", 1): (2, "")}
 
 
+def test_a_member_may_go_on_from_anywhere_in_what_it_holds(cluster: Cluster) -> None:
+    fake, client = filled(cluster, partitions=1)
+    with reading(client) as consumer:
+        consumer.poll()
+        consumer.seek(("a", 0), 1)
+        consumer.seek(("b", 0), 1)
+        assert consumer.positions == {("a", 0): 1}
+        assert consumer.commit()
+        assert values(consumer.poll()) == [b"0-1"]
+    assert fake.positions == {("g", "a", 0): (1, "")}
+
+
 @pytest.mark.parametrize("assignor", [RANGE, COOPERATIVE_STICKY], ids=lambda each: each.name)
 def test_what_was_read_is_committed_before_another_has_the_partition(
     cluster: Cluster, assignor: Assignor
