@@ -13,7 +13,9 @@ from onelog.client.kafka.group_consumer import GroupConsumer
 from onelog.client.kafka.joining import MemberTimes
 from onelog.client.kafka.positions import Positions
 from onelog.client.kafka.producer import Producer
+from onelog.protocols.kafka.errors import Code
 from onelog.records.record import Record
+from tests.support.fake_kafka import FakeKafka
 
 TIMES = MemberTimes(session_s=6.0, rebalance_s=10.0)
 NOW_MS = time.time_ns() // 1_000_000
@@ -192,3 +194,17 @@ def test_a_group_that_is_not_there_is_said_to_be_so(
     for action in ("describe", "delete"):
         assert main(["groups", action, "nobody", "--bootstrap", quick.bootstrap]) == 1
         assert "GROUP_ID_NOT_FOUND" in capsys.readouterr().err
+
+
+def test_a_cluster_without_groups_lists_nothing(capsys: pytest.CaptureFixture[str]) -> None:
+    with FakeKafka() as fake:
+        assert main(["groups", "list", "--bootstrap", fake.bootstrap]) == 0
+        assert capsys.readouterr().out == ""
+
+
+def test_a_group_that_may_not_be_looked_at_is_not_reset(capsys: pytest.CaptureFixture[str]) -> None:
+    with FakeKafka() as fake:
+        fake.fault("DescribeGroups", Code.GROUP_AUTHORIZATION_FAILED)
+        assert main(["groups", "reset", "g", "--to", "earliest", "--bootstrap", fake.bootstrap]) == 1
+        assert "GROUP_AUTHORIZATION_FAILED" in capsys.readouterr().err
+        assert fake.positions == {}

@@ -4,8 +4,9 @@ from collections.abc import Iterator
 import pytest
 
 import onelog
+from onelog.cli import members
 from onelog.cli.members import MemberReader
-from onelog.client.kafka.admin import Admin, Spot
+from onelog.client.kafka.admin import Admin, OffsetAt, Spot
 from onelog.client.kafka.client import KafkaClient
 from onelog.client.kafka.joining import MemberTimes
 from onelog.client.kafka.positions import Positions
@@ -102,3 +103,26 @@ def test_who_follows_hears_of_what_comes(quick: onelog.Broker, topic: str) -> No
             Positions(client).commit(topic, {(topic, 0): 6})
             write(client, topic, 3)
         assert [each.offset for lot in lots for each in lot] == [6, 7, 8]
+
+
+def test_what_was_printed_is_committed_on_the_way(
+    quick: onelog.Broker, topic: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(members, "COMMIT_INTERVAL_S", 0.0)
+    with member(quick, topic) as reader, KafkaClient(quick.bootstrap, timeout_s=10) as client:
+        lots = reader.lots(follow=True, count=None)
+        assert len(next(lots)) == 6
+        write(client, topic, 3)
+        assert len(next(lots)) == 3
+        assert position(quick, topic) == 6
+
+
+def test_records_that_come_while_it_begins_are_left_for_the_next_time(
+    quick: onelog.Broker, topic: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    earlier = {0: OffsetAt(4, -1)}
+    monkeypatch.setattr(Admin, "offsets", lambda *_, **__: earlier)
+    with member(quick, topic) as reader:
+        found = [each.offset for lot in reader.lots(follow=False, count=None) for each in lot]
+    assert found == [0, 1, 2, 3]
+    assert position(quick, topic) == 4
