@@ -62,6 +62,7 @@ class GroupsService:
         self._loop = asyncio.get_running_loop()
         self._asked: dict[int, tuple[str, Ticket[Any]]] = {}
         self._last_ask = 0
+        self._is_ending = False
         self._timers: dict[str, tuple[int, asyncio.TimerHandle]] = {}
 
     def start(self) -> None:
@@ -84,6 +85,7 @@ class GroupsService:
 
     def end_waits(self) -> None:
         """The broker is about to stop: who waits for others is to ask again, when it is back."""
+        self._is_ending = True
         asked, self._asked = self._asked, {}
         for group, ticket in asked.values():
             ticket.fail(RebalanceInProgress(group=group))
@@ -146,6 +148,8 @@ class GroupsService:
         asking = command(self._last_ask)
         self._asked[self._last_ask] = (asking.group, ticket)
         self._decide(asking)
+        if self._is_ending:
+            self.end_waits()
         return ticket
 
     def _decide(self, command: Command) -> None:
