@@ -126,6 +126,10 @@ class Broker:
         """Write what was staged, answer it, and close the store cleanly."""
         await self._parts.close()
 
+    def end_waits(self) -> None:
+        """It is about to close: members that wait for others are sent back, so that nobody waits for them."""
+        self._parts.groups.end_waits()
+
     # Topics.
 
     def topics(self) -> list[Topic]:
