@@ -85,5 +85,6 @@ def _own(broker: Broker, address: Address) -> list[BrokerConfig]:
         "node.id": ("int", str(broker.node_id)),
         "num.partitions": ("int", str(settings.partition_count_default)),
         "offset.metadata.max.bytes": ("int", str(settings.note_bytes_max)),
+        "offsets.retention.minutes": ("int", str(settings.position_retention_ms // 60_000)),
     }
     return [BrokerConfig(name, kind, value, is_set=True) for name, (kind, value) in values.items()]
