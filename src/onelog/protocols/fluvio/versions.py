@@ -1,0 +1,49 @@
+"""Which requests exist for us at each door, and in which versions.
+
+The two doors number their requests apart: 1002, 1003, 1005 and 1006 mean something else at each.
+"""
+
+from collections.abc import Iterable, Mapping
+from typing import Final, NamedTuple
+
+from onelog.protocols.fluvio.messages.admin import ApiVersionsRequest, ApiVersionsResponse
+from onelog.protocols.fluvio.messages.form import Form, declared
+
+API_VERSIONS: Final = 18
+
+# The version of Fluvio whose protocol we speak. Clients want a semantic version, from 0.9.0 on;
+# units have always said 0.0.0.
+CONTROLLER_PLATFORM: Final = "0.18.2"
+UNIT_PLATFORM: Final = "0.0.0"
+
+
+class Api(NamedTuple):
+    """One kind of request: its messages, and the versions that we serve.
+
+    advertised: from which version on clients are told of it; None: they are not, and ask anyway.
+    """
+
+    key: int
+    name: str
+    request: Form
+    response: Form
+    version_min: int
+    version_max: int
+    advertised: int | None = None
+
+    def serves(self, version: int) -> bool:
+        """Whether a request in this version is answered."""
+        return self.version_min <= version <= self.version_max
+
+
+def _by_key(apis: Iterable[Api]) -> Mapping[int, Api]:
+    return {api.key: api for api in apis}
+
+
+# Clients send version 2; whoever sends another is answered alike.
+_API_VERSIONS: Final = Api(
+    API_VERSIONS, "ApiVersions", declared(ApiVersionsRequest), declared(ApiVersionsResponse), 0, 99
+)
+
+CONTROLLER_APIS: Final[Mapping[int, Api]] = _by_key((_API_VERSIONS,))
+UNIT_APIS: Final[Mapping[int, Api]] = _by_key((_API_VERSIONS,))
