@@ -4,12 +4,26 @@ The two doors number their requests apart: 1002, 1003, 1005 and 1006 mean someth
 """
 
 from collections.abc import Iterable, Mapping
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
+from onelog.protocols.fluvio.messages import fetch, positions, produce
 from onelog.protocols.fluvio.messages.admin import ApiVersionsRequest, ApiVersionsResponse
 from onelog.protocols.fluvio.messages.form import Form, declared
 
 API_VERSIONS: Final = 18
+
+# Of the unit.
+PRODUCE: Final = 0
+FETCH: Final = 1
+FETCH_OFFSETS: Final = 1002
+STREAM_FETCH: Final = 1003
+UPDATE_OFFSETS: Final = 1005
+UPDATE_CONSUMER_OFFSET: Final = 1006
+DELETE_CONSUMER_OFFSET: Final = 1007
+FETCH_CONSUMER_OFFSETS: Final = 1008
+
+# What the newest clients speak.
+UNIT_VERSION_MAX: Final = 25
 
 # The version of Fluvio whose protocol we speak. Clients want a semantic version, from 0.9.0 on;
 # units have always said 0.0.0.
@@ -46,4 +60,62 @@ _API_VERSIONS: Final = Api(
 )
 
 CONTROLLER_APIS: Final[Mapping[int, Api]] = _by_key((_API_VERSIONS,))
-UNIT_APIS: Final[Mapping[int, Api]] = _by_key((_API_VERSIONS,))
+
+
+def _of_unit(
+    key: int,
+    name: str,
+    request: type[Any] | Form,
+    response: type[Any] | Form,
+    *,
+    advertised: int | None = 0,
+    version_max: int = UNIT_VERSION_MAX,
+) -> Api:
+    forms = [each if isinstance(each, Form) else declared(each) for each in (request, response)]
+    return Api(key, name, forms[0], forms[1], 0, version_max, advertised)
+
+
+# Nobody is told of consumer offsets: their clients ask without being told.
+UNIT_APIS: Final[Mapping[int, Api]] = _by_key(
+    (
+        _API_VERSIONS,
+        _of_unit(PRODUCE, "Produce", produce.FORM, produce.RESPONSE_FORM),
+        _of_unit(FETCH, "Fetch", fetch.FetchRequest, fetch.FetchResponse),
+        _of_unit(
+            FETCH_OFFSETS,
+            "FetchOffsets",
+            fetch.FetchOffsetsRequest,
+            fetch.FetchOffsetsResponse,
+            advertised=23,
+        ),
+        _of_unit(STREAM_FETCH, "StreamFetch", fetch.StreamFetchRequest, fetch.StreamFetchResponse),
+        _of_unit(
+            UPDATE_OFFSETS,
+            "UpdateOffsets",
+            positions.UpdateOffsetsRequest,
+            positions.UpdateOffsetsResponse,
+            version_max=0,
+        ),
+        _of_unit(
+            UPDATE_CONSUMER_OFFSET,
+            "UpdateConsumerOffset",
+            positions.UpdateConsumerOffsetRequest,
+            positions.UpdateConsumerOffsetResponse,
+            advertised=None,
+        ),
+        _of_unit(
+            DELETE_CONSUMER_OFFSET,
+            "DeleteConsumerOffset",
+            positions.DeleteConsumerOffsetRequest,
+            positions.DeleteConsumerOffsetResponse,
+            advertised=None,
+        ),
+        _of_unit(
+            FETCH_CONSUMER_OFFSETS,
+            "FetchConsumerOffsets",
+            positions.FetchConsumerOffsetsRequest,
+            positions.FetchConsumerOffsetsResponse,
+            advertised=None,
+        ),
+    )
+)

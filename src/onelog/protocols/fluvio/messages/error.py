@@ -5,9 +5,9 @@ A client that does not know a code cannot read on, so ours are all of these.
 """
 
 from enum import IntEnum
-from typing import Any, Final
+from typing import Any, Final, Unpack
 
-from onelog.binary.fields import choice16, i64, option, text16, u8, u32, u64
+from onelog.binary.fields import Versions, choice16, i64, option, text16, u8, u32, u64
 from onelog.binary.message import message
 
 
@@ -232,9 +232,9 @@ _CODES: Final = {cls: Code(code) for code, cls in CARRYING.items()}
 Fault = Any
 
 
-def error_code() -> Any:
+def error_code(**options: Unpack[Versions]) -> Any:
     """The field of it."""
-    return choice16(CARRYING)
+    return choice16(CARRYING, **options)
 
 
 def code_of(fault: Fault) -> Code:
