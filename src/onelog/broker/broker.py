@@ -30,6 +30,7 @@ from onelog.broker.values import (
     Spot,
     Topic,
 )
+from onelog.broker.waiting import Waiter
 from onelog.clock import Clock
 from onelog.errors import OnelogError
 from onelog.metrics import Metrics
@@ -58,6 +59,7 @@ __all__ = [
     "Spot",
     "Subscriber",
     "Topic",
+    "Waiter",
 ]
 
 NODE_ID = 1
@@ -185,6 +187,10 @@ class Broker:
             view=view,
             dialect=dialect,
         )
+
+    def watch_partition(self, topic: str, partition: int, waiter: Waiter) -> Callable[[], None]:
+        """Tell the waiter what becomes visible there, and of all else to look again for, until it is called off."""
+        return self._parts.fetching.watch(topic, partition, waiter)
 
     def list_offset(
         self,

@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Callable
-from typing import Any, Final, TypeVar
+from typing import Any, Final, Generic, Protocol, TypeVar
 
 from onelog.broker.broker import Broker
 from onelog.errors import OnelogError
@@ -19,17 +19,63 @@ CONTROLLER: Final = "fluvio-sc"
 UNIT: Final = "fluvio-spu"
 
 
+class Numbered(Protocol):
+    """A stream that has a number."""
+
+    stream_id: int
+
+
+S = TypeVar("S", bound=Numbered)
+
+
+class Sessions(Generic[S]):
+    """The streams of records of one connection, by the numbers that acknowledgements name."""
+
+    def __init__(self) -> None:
+        self._streams: dict[int, S] = {}
+        self._last_id = 0
+
+    def next_id(self) -> int:
+        """A number that no stream of this connection had."""
+        self._last_id += 1
+        return self._last_id
+
+    def add(self, stream: S) -> None:
+        """It is open."""
+        self._streams[stream.stream_id] = stream
+
+    def remove(self, stream: S) -> None:
+        """It is not, or never was."""
+        self._streams.pop(stream.stream_id, None)
+
+    def find(self, stream_id: int) -> S | None:
+        """The stream of this number, if it is open."""
+        return self._streams.get(stream_id)
+
+
 class Context:
     """One connection, seen from its handlers. Owned by its handler."""
 
     def __init__(self, broker: Broker, session: Session) -> None:
         self.broker = broker
         self.session = session
+        self.tails: Sessions[Any] = Sessions()
+        self._last_append: Ticket[Any] | None = None
 
     @property
     def unit_address(self) -> Address | None:
         """Where this client finds the records; None while that door is not open."""
         return self.session.advertised.get(UNIT)
+
+    def appending(self, ticket: Ticket[Any]) -> None:
+        """An append of this connection is on its way to the disk; those before it are done when it is."""
+        self._last_append = ticket
+
+    def behind_appends(self, look: Callable[[], Any]) -> Outcome:
+        """Look when what this connection appended is visible, or failed: requests are served in their order."""
+        if self._last_append is None or self._last_append.done:
+            return Reply(look())
+        return Later(self._last_append, answer=lambda _: look())
 
     def refuse(self, error: BaseException) -> Fault:
         """A refusal as an answer says it, counted."""

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Final
 from onelog.protocols.contract import Outcome, Session
 from onelog.protocols.fluvio import versions as v
 from onelog.protocols.fluvio.connection import Request
-from onelog.protocols.fluvio.handlers import versions
+from onelog.protocols.fluvio.handlers import fetch, positions, produce, versions
 from onelog.protocols.fluvio.handlers.context import Context
 
 if TYPE_CHECKING:
@@ -19,6 +19,14 @@ CONTROLLER_HANDLERS: Final[Handlers] = {
 }
 UNIT_HANDLERS: Final[Handlers] = {
     v.API_VERSIONS: versions.of_unit,
+    v.PRODUCE: produce.produce,
+    v.FETCH: fetch.fetch,
+    v.FETCH_OFFSETS: fetch.fetch_offsets,
+    v.STREAM_FETCH: fetch.stream_fetch,
+    v.UPDATE_OFFSETS: positions.update_offsets,
+    v.UPDATE_CONSUMER_OFFSET: positions.update_consumer_offset,
+    v.DELETE_CONSUMER_OFFSET: positions.delete_consumer_offset,
+    v.FETCH_CONSUMER_OFFSETS: positions.fetch_consumer_offsets,
 }
 
 
