@@ -63,9 +63,15 @@ class FluvioPeer:
 
     def frames(self) -> list[bytes]:
         """What has come since this was last asked: answers, then what streams have, in turns."""
-        self.house.loop.run_until_complete(turns())
-        while (pushed := self.streams.next()) is not None:
-            self._say(*pushed)
+
+        async def pushed() -> None:
+            await turns()
+            while (message := self.streams.next()) is not None or self.streams.is_ready:
+                if message is not None:
+                    self._say(*message)
+                await turns(1)
+
+        self.house.loop.run_until_complete(pushed())
         came = [*self._came]
         self._came.clear()
         return came
