@@ -119,9 +119,7 @@ def load(rows: Callable[[str], list[tuple[Any, ...]]]) -> Loaded:
         notes.setdefault(topic_id, {})[dialect] = note
     state = TopicsState()
     for topic_id, name, count in rows("SELECT id, name, partition_count FROM topics"):
-        topic = Topic(
-            TopicName(name), UUID(topic_id), count, own.get(topic_id, {}), notes.get(topic_id, {})
-        )
+        topic = Topic(TopicName(name), UUID(topic_id), count, own.get(topic_id, {}), notes.get(topic_id, {}))
         apply(state, Created(topic))
     for topic_id, name in rows("SELECT id, name FROM removed_topics"):
         state.removed[UUID(topic_id)] = TopicName(name)
