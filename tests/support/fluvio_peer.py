@@ -6,9 +6,10 @@ from typing import Any
 
 from onelog.protocols.contract import Address, Call, FrameLimits, Later, Outcome, Push, Reply, Session
 from onelog.protocols.fluvio.endpoint import FluvioEndpoint
+from onelog.protocols.fluvio.versions import CONTROLLER_APIS, UNIT_APIS
 from onelog.server.streams import Streams
 from onelog.ticket import Ticket
-from tests.support.fluvio_wire import frames
+from tests.support.fluvio_wire import frame, frames
 from tests.support.tank_peer import TankHouse
 from tests.support.virtual_clock import turns
 
@@ -38,6 +39,8 @@ class FluvioPeer:
         )
         self.handler = endpoint.handler(house.broker, self.session)
         self.streams = Streams(lambda: None)
+        self._apis = UNIT_APIS if endpoint.listener == "fluvio-spu" else CONTROLLER_APIS
+        self.outcomes: list[Outcome] = []
         self._came: deque[bytes] = deque()
 
     def received(self, data: bytes, *, step: int | None = None) -> list[Call]:
@@ -86,11 +89,25 @@ class FluvioPeer:
 
         async def came() -> None:
             while not self._came and not self.streams.is_ready:
-                await turns(1)
+                await self.house.clock.advance(1)
 
         self.house.loop.run_until_complete(came())
         [frame] = self.frames()
         return frame[4:]
+
+    def call(self, key: int, message: Any, *, version: int = 19) -> Any:
+        """One request as a message, and the message that answers it or comes first."""
+        api = self._apis[key]
+        request = frame(key, version, b"".join(api.request.encode(message, version)))
+        answer = self.ask(request)
+        found, end = api.response.decode(memoryview(answer), 0, version)
+        assert end == len(answer)
+        return found
+
+    def told(self, key: int, *, version: int = 19) -> list[Any]:
+        """What has come on open streams of this kind of request since this was last asked."""
+        decode = self._apis[key].response.decode
+        return [decode(memoryview(each), 4, version)[0] for each in self.frames()]
 
     def close(self) -> None:
         """As when the socket is gone."""
@@ -98,6 +115,7 @@ class FluvioPeer:
         self.handler.closed()
 
     def _outcome(self, call: Call, outcome: Outcome) -> None:
+        self.outcomes.append(outcome)
         match outcome:
             case Reply(message):
                 self._say(call.tag, message)

@@ -30,3 +30,23 @@ def frames(data: bytes) -> list[bytes]:
         found.append(data[4 : 4 + size])
         data = data[4 + size :]
     return found
+
+
+def wrapped(label: str, inner: bytes) -> bytes:
+    """An object in what goes around it at the controller."""
+    return text(label) + struct.pack(">I", len(inner)) + inner
+
+
+def create(name: str, *, partitions: int = 1, correlation_id: int = 1) -> bytes:
+    spec = b"\x01" + struct.pack(">II", partitions, 1) + b"\x01" + b"\x00\x00\x04\x00\x00"
+    inner = text(name) + b"\x00\x00" + spec
+    return frame(1001, CONTROLLER_VERSION, wrapped("Topic", inner), correlation_id=correlation_id)
+
+
+def list_objects(label: str, *filters: str, is_system: bool = False, correlation_id: int = 1) -> bytes:
+    inner = struct.pack(">i", len(filters)) + b"".join(map(text, filters)) + bytes([0, is_system])
+    return frame(1003, CONTROLLER_VERSION, wrapped(label, inner), correlation_id=correlation_id)
+
+
+def watch(label: str, *, correlation_id: int = 1) -> bytes:
+    return frame(1004, CONTROLLER_VERSION, wrapped(label, bytes(9)), correlation_id=correlation_id)

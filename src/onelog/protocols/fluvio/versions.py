@@ -6,11 +6,19 @@ The two doors number their requests apart: 1002, 1003, 1005 and 1006 mean someth
 from collections.abc import Iterable, Mapping
 from typing import Any, Final, NamedTuple
 
-from onelog.protocols.fluvio.messages import fetch, positions, produce
+from onelog.protocols.fluvio.messages import fetch, positions, produce, topics, watch
 from onelog.protocols.fluvio.messages.admin import ApiVersionsRequest, ApiVersionsResponse
 from onelog.protocols.fluvio.messages.form import Form, declared
+from onelog.protocols.fluvio.messages.mirroring import MIRRORING, MIRRORINGS
 
 API_VERSIONS: Final = 18
+# At the controller.
+CREATE: Final = 1001
+DELETE: Final = 1002
+LIST: Final = 1003
+WATCH: Final = 1004
+MIRROR: Final = 1005
+UPDATE: Final = 1006
 
 # Of the unit.
 PRODUCE: Final = 0
@@ -59,7 +67,22 @@ _API_VERSIONS: Final = Api(
     API_VERSIONS, "ApiVersions", declared(ApiVersionsRequest), declared(ApiVersionsResponse), 0, 99
 )
 
-CONTROLLER_APIS: Final[Mapping[int, Api]] = _by_key((_API_VERSIONS,))
+_STATUS: Final = declared(topics.Status)
+_OBJECTS_VERSION: Final = 19
+# Lists and watches without an inner length have never been: whoever sends one is closed on.
+_LISTS_SINCE: Final = 11
+
+CONTROLLER_APIS: Final[Mapping[int, Api]] = _by_key(
+    (
+        _API_VERSIONS,
+        Api(CREATE, "Create", topics.CREATE, _STATUS, 9, _OBJECTS_VERSION, 9),
+        Api(DELETE, "Delete", topics.DELETE, _STATUS, 1, _OBJECTS_VERSION, 1),
+        Api(LIST, "List", topics.LIST, topics.LISTED, _LISTS_SINCE, _OBJECTS_VERSION, 15),
+        Api(WATCH, "Watch", watch.WATCH, watch.WATCHED, _LISTS_SINCE, _OBJECTS_VERSION, 15),
+        Api(MIRROR, "Mirroring", MIRRORING, MIRRORINGS, 14, _OBJECTS_VERSION, 14),
+        Api(UPDATE, "Update", topics.UPDATE, _STATUS, 1, _OBJECTS_VERSION, 1),
+    )
+)
 
 
 def _of_unit(

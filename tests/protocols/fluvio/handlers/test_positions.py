@@ -11,9 +11,9 @@ from tests.support.fluvio_unit_wire import Kept
 ORDERS = TopicName("orders")
 
 
-def opened(house: FluvioHouse, unit: FluvioPeer, consumer: str | None = "c1", **options: int) -> int:
+def opened(house: FluvioHouse, unit: FluvioPeer, consumer: str | None = "c1") -> int:
     """A stream at the end of what there is; its number, which no frame has told."""
-    unit.send(wire.stream("orders", consumer=consumer, **options))
+    unit.send(wire.stream("orders", consumer=consumer))
     unit.frames()
     return 1
 

@@ -1,6 +1,7 @@
 """Produce: what is taken, in which order, in both forms; and each refusal with what it carries."""
 
 import struct
+from functools import partial
 from typing import Any
 
 import crc32c
@@ -137,10 +138,14 @@ def hold_the_disk(house: FluvioHouse, monkeypatch: pytest.MonkeyPatch) -> Any:
 
     def release() -> None:
         for ticket, waiting in held:
-            ticket.add_callback(lambda done, waiting=waiting: waiting.resolve(done.result()))
+            ticket.add_callback(partial(pass_on, waiting))
 
     monkeypatch.setattr(house.broker, "produce", produce)
     return release
+
+
+def pass_on(waiting: Ticket[Any], done: Ticket[Any]) -> None:
+    waiting.resolve(done.result())
 
 
 def test_an_unknown_topic_is_6(unit: FluvioPeer) -> None:

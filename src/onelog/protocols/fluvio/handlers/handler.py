@@ -6,7 +6,16 @@ from typing import TYPE_CHECKING, Final
 from onelog.protocols.contract import Outcome, Session
 from onelog.protocols.fluvio import versions as v
 from onelog.protocols.fluvio.connection import Request
-from onelog.protocols.fluvio.handlers import fetch, positions, produce, versions
+from onelog.protocols.fluvio.handlers import (
+    fetch,
+    lists,
+    mirroring,
+    positions,
+    produce,
+    topics,
+    versions,
+    watch,
+)
 from onelog.protocols.fluvio.handlers.context import Context
 
 if TYPE_CHECKING:
@@ -16,6 +25,12 @@ Handlers = Mapping[int, Callable[[Context, Request], Outcome]]
 
 CONTROLLER_HANDLERS: Final[Handlers] = {
     v.API_VERSIONS: versions.of_controller,
+    v.CREATE: topics.create,
+    v.DELETE: topics.delete,
+    v.LIST: lists.list_objects,
+    v.WATCH: watch.watch,
+    v.MIRROR: mirroring.mirroring,
+    v.UPDATE: topics.update,
 }
 UNIT_HANDLERS: Final[Handlers] = {
     v.API_VERSIONS: versions.of_unit,
