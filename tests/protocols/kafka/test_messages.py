@@ -24,7 +24,8 @@ def comparable(ours: Fact, theirs: Fact) -> Fact:
     """
     if theirs.default != UNSTATED:
         return ours
-    assert ours.default in ("null", "0", "", "[]", "false", "00000000-0000-0000-0000-000000000000"), ours
+    empty = ("null", "0", "", "b''", "[]", "false", "00000000-0000-0000-0000-000000000000")
+    assert ours.default in empty, ours
     assert ours.default != "null" or ours.null_since is not None or ours.type == "struct", ours
     return ours._replace(default=UNSTATED)
 

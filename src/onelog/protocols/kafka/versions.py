@@ -10,6 +10,16 @@ from onelog.protocols.kafka.messages.fetch import (
     ListOffsetsRequest,
     ListOffsetsResponse,
 )
+from onelog.protocols.kafka.messages.group_admin import (
+    DeleteGroupsRequest,
+    DeleteGroupsResponse,
+    DescribeGroupsRequest,
+    DescribeGroupsResponse,
+    ListGroupsRequest,
+    ListGroupsResponse,
+    OffsetDeleteRequest,
+    OffsetDeleteResponse,
+)
 from onelog.protocols.kafka.messages.groups import (
     FindCoordinatorRequest,
     FindCoordinatorResponse,
@@ -17,6 +27,16 @@ from onelog.protocols.kafka.messages.groups import (
     OffsetCommitResponse,
     OffsetFetchRequest,
     OffsetFetchResponse,
+)
+from onelog.protocols.kafka.messages.membership import (
+    HeartbeatRequest,
+    HeartbeatResponse,
+    JoinGroupRequest,
+    JoinGroupResponse,
+    LeaveGroupRequest,
+    LeaveGroupResponse,
+    SyncGroupRequest,
+    SyncGroupResponse,
 )
 from onelog.protocols.kafka.messages.produce import ProduceRequest, ProduceResponse
 from onelog.protocols.kafka.messages.topics import (
@@ -42,13 +62,21 @@ METADATA = 3
 OFFSET_COMMIT = 8
 OFFSET_FETCH = 9
 FIND_COORDINATOR = 10
+JOIN_GROUP = 11
+HEARTBEAT = 12
+LEAVE_GROUP = 13
+SYNC_GROUP = 14
+DESCRIBE_GROUPS = 15
+LIST_GROUPS = 16
 API_VERSIONS = 18
 CREATE_TOPICS = 19
 DELETE_TOPICS = 20
 INIT_PRODUCER_ID = 22
 DESCRIBE_CONFIGS = 32
 CREATE_PARTITIONS = 37
+DELETE_GROUPS = 42
 INCREMENTAL_ALTER_CONFIGS = 44
+OFFSET_DELETE = 47
 
 
 class Api(NamedTuple):
@@ -97,6 +125,12 @@ APIS: dict[int, Api] = {
         Api(OFFSET_COMMIT, "OffsetCommit", OffsetCommitRequest, OffsetCommitResponse, 2, 2, 10),
         Api(OFFSET_FETCH, "OffsetFetch", OffsetFetchRequest, OffsetFetchResponse, 1, 1, 10),
         Api(FIND_COORDINATOR, "FindCoordinator", FindCoordinatorRequest, FindCoordinatorResponse, 0, 0, 6),
+        Api(JOIN_GROUP, "JoinGroup", JoinGroupRequest, JoinGroupResponse, 0, 0, 9),
+        Api(HEARTBEAT, "Heartbeat", HeartbeatRequest, HeartbeatResponse, 0, 0, 4),
+        Api(LEAVE_GROUP, "LeaveGroup", LeaveGroupRequest, LeaveGroupResponse, 0, 0, 5),
+        Api(SYNC_GROUP, "SyncGroup", SyncGroupRequest, SyncGroupResponse, 0, 0, 5),
+        Api(DESCRIBE_GROUPS, "DescribeGroups", DescribeGroupsRequest, DescribeGroupsResponse, 0, 0, 6),
+        Api(LIST_GROUPS, "ListGroups", ListGroupsRequest, ListGroupsResponse, 0, 0, 5),
         Api(API_VERSIONS, "ApiVersions", ApiVersionsRequest, ApiVersionsResponse, 0, 0, 4),
         Api(CREATE_TOPICS, "CreateTopics", CreateTopicsRequest, CreateTopicsResponse, 2, 2, 7),
         Api(DELETE_TOPICS, "DeleteTopics", DeleteTopicsRequest, DeleteTopicsResponse, 1, 1, 6),
@@ -105,6 +139,7 @@ APIS: dict[int, Api] = {
         Api(
             CREATE_PARTITIONS, "CreatePartitions", CreatePartitionsRequest, CreatePartitionsResponse, 0, 0, 3
         ),
+        Api(DELETE_GROUPS, "DeleteGroups", DeleteGroupsRequest, DeleteGroupsResponse, 0, 0, 2),
         Api(
             INCREMENTAL_ALTER_CONFIGS,
             "IncrementalAlterConfigs",
@@ -114,5 +149,6 @@ APIS: dict[int, Api] = {
             0,
             1,
         ),
+        Api(OFFSET_DELETE, "OffsetDelete", OffsetDeleteRequest, OffsetDeleteResponse, 0, 0, 0),
     )
 }

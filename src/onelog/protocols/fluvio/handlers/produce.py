@@ -1,17 +1,21 @@
 """Produce: each entry is recoded and appended, in the order of the request, and answered in that order."""
 
 import asyncio
+from collections.abc import Sequence
 from typing import Any, Final
 
-from onelog.broker.broker import Append, AppendResult, ProduceRules
+from onelog.binary.compression import Codec
+from onelog.broker.broker import Append, AppendResult, ProduceRules, Topic
 from onelog.errors import ErrorCode, OnelogError, TimedOut, Unsupported
 from onelog.model import TopicName
 from onelog.protocols.contract import Outcome
 from onelog.protocols.fluvio.connection import Request
 from onelog.protocols.fluvio.errors import FluvioRefusal
 from onelog.protocols.fluvio.handlers.context import DIALECT, Context, later
+from onelog.protocols.fluvio.handlers.objects import refuse_system_topic
 from onelog.protocols.fluvio.handlers.smartmodules import refuse_smartmodules
 from onelog.protocols.fluvio.messages.error import Code, Fault
+from onelog.protocols.fluvio.messages.objects import Compression
 from onelog.protocols.fluvio.messages.produce import (
     ProducedEntry,
     ProducedTopic,
@@ -20,7 +24,9 @@ from onelog.protocols.fluvio.messages.produce import (
     ProduceResponse,
     produced,
 )
+from onelog.protocols.fluvio.options import compression_of
 from onelog.protocols.fluvio.recordset import Intake
+from onelog.records.batch import Batch
 from onelog.ticket import Ticket, all_done
 
 # Fluvio's own bound on a batch.
@@ -30,6 +36,7 @@ RULES: Final = ProduceRules(dialect=DIALECT, batch_bytes_max=BATCH_BYTES_MAX)
 _NOT_HERE: Final = frozenset(
     (ErrorCode.UNKNOWN_TOPIC, ErrorCode.UNKNOWN_TOPIC_ID, ErrorCode.UNKNOWN_PARTITION)
 )
+_COMPRESSIONS: Final = {codec: Compression[codec.name] for codec in Codec}
 
 
 def produce(context: Context, request: Request) -> Outcome:
@@ -70,11 +77,14 @@ class _Produce:
             raise Unsupported(
                 f"transactional id {self._request.transactional_id!r:.80}: Fluvio's transactions"
             )
+        refuse_system_topic(topic)
+        known = self._context.broker.topic(topic)
         self._context.broker.describe_partition(topic, entry.partition)
         refuse_smartmodules(self._request.smartmodules)
         batches = self._intake.batches(entry.records or b"", where=f"{topic}/{entry.partition}")
         if not batches:
             return Ticket.resolved(None)
+        _check_compression(known, batches)
         [ticket] = self._context.broker.produce([Append(topic, entry.partition, batches)], rules=RULES)
         return ticket.then(lambda result: result)
 
@@ -100,6 +110,15 @@ class _Produce:
         fault = self._context.refuse(error)
         is_elsewhere = isinstance(error, OnelogError) and error.code in _NOT_HERE
         return Code.NOT_LEADER_FOR_PARTITION if is_elsewhere else fault
+
+
+def _check_compression(topic: Topic, batches: Sequence[Batch]) -> None:
+    """Whether Fluvio's producers may use these codecs in this topic."""
+    allowed = compression_of(topic)
+    for batch in batches:
+        if allowed is not Compression.ANY and _COMPRESSIONS[batch.codec] is not allowed:
+            found = f"{topic.name}: a batch compressed by {batch.codec.name}; expected {allowed.name}"
+            raise FluvioRefusal(Code.COMPRESSION_ERROR, found)
 
 
 def _in_time(ticket: Ticket[Any], timeout_ms: int) -> Ticket[None]:
