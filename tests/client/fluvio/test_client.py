@@ -52,20 +52,20 @@ def produced(*faults: Any, base_offset: int = 7) -> ProduceResponse:
 
 
 def test_what_is_written_is_read_with_its_offsets(client: FluvioClient) -> None:
-    client.create_topic("written", partition_count=2)
+    client.create_topic("fluvio-written", partition_count=2)
     records = [Record(key, b"%d" % n, 1000 + n) for n, key in enumerate((b"k", None, b""))]
-    assert client.produce("written", 1, records) == [Sent(1, 0, 3)]
-    assert client.spans("written") == {0: Span(0, 0), 1: Span(0, 3)}
-    assert client.fetch("written", 1, 0) == Fetched(list(enumerate(records)), 3)
-    assert client.fetch("written", 1, 2).records == [(2, records[2])]
-    assert client.fetch("written", 0, 0) == Fetched((), 0)
-    assert [record for _, record in client.iterate("written", 1)] == records
-    assert [offset for offset, _ in client.iterate("written", 1, 2)] == [2]
+    assert client.produce("fluvio-written", 1, records) == [Sent(1, 0, 3)]
+    assert client.spans("fluvio-written") == {0: Span(0, 0), 1: Span(0, 3)}
+    assert client.fetch("fluvio-written", 1, 0) == Fetched(list(enumerate(records)), 3)
+    assert client.fetch("fluvio-written", 1, 2).records == [(2, records[2])]
+    assert client.fetch("fluvio-written", 0, 0) == Fetched((), 0)
+    assert [record for _, record in client.iterate("fluvio-written", 1)] == records
+    assert [offset for offset, _ in client.iterate("fluvio-written", 1, 2)] == [2]
 
 
 @pytest.mark.parametrize("codec", list(Codec))
 def test_every_codec_reaches_the_log(client: FluvioClient, broker: onelog.Broker, codec: Codec) -> None:
-    topic = f"codec-{codec.name.lower()}"
+    topic = f"fluvio-codec-{codec.name.lower()}"
     client.create_topic(topic)
     client.produce(topic, 0, [ONE] * 3, codec=codec)
     with KafkaClient(broker.bootstrap) as kafka:
@@ -74,10 +74,10 @@ def test_every_codec_reaches_the_log(client: FluvioClient, broker: onelog.Broker
 
 
 def test_many_records_go_in_batches_of_a_bounded_size(client: FluvioClient) -> None:
-    client.create_topic("many")
+    client.create_topic("fluvio-many")
     half = Record(None, bytes(BATCH_BYTES_MAX // 2 - 32), 1000)
-    assert client.produce("many", 0, [half] * 5) == [Sent(0, 0, 2), Sent(0, 2, 4), Sent(0, 4, 5)]
-    assert len(list(client.iterate("many", 0))) == 5
+    assert client.produce("fluvio-many", 0, [half] * 5) == [Sent(0, 0, 2), Sent(0, 2, 4), Sent(0, 4, 5)]
+    assert len(list(client.iterate("fluvio-many", 0))) == 5
     large = Record(None, bytes(BATCH_BYTES_MAX + 1), 1000)
     assert [len(lot) for lot in lots([ONE, large, ONE, ONE])] == [1, 1, 2]
 
@@ -89,26 +89,26 @@ def test_what_fluvio_cannot_say_is_refused_before_it_is_sent(client: FluvioClien
 
 
 def test_topics_are_made_listed_widened_and_removed(client: FluvioClient, broker: onelog.Broker) -> None:
-    client.create_topic("made", partition_count=2)
-    assert client.topics()["made"] == 2
+    client.create_topic("fluvio-made", partition_count=2)
+    assert client.topics()["fluvio-made"] == 2
     assert "consumer-offset" not in client.topics()
-    client.add_partitions("made", 1)
-    assert sorted(client.spans("made")) == [0, 1, 2]
+    client.add_partitions("fluvio-made", 1)
+    assert sorted(client.spans("fluvio-made")) == [0, 1, 2]
     with pytest.raises(FluvioError, match="TOPIC_ALREADY_EXISTS") as found:
-        client.create_topic("made")
+        client.create_topic("fluvio-made")
     assert (found.value.code, found.value.retriable) == (Code.TOPIC_ALREADY_EXISTS, False)
-    client.delete_topic("made")
+    client.delete_topic("fluvio-made")
     with pytest.raises(FluvioError, match="TOPIC_NOT_FOUND"):
-        client.spans("made")
+        client.spans("fluvio-made")
     with KafkaClient(broker.bootstrap) as kafka:
-        assert "made" not in {topic.name for topic in Admin(kafka).topics()}
+        assert "fluvio-made" not in {topic.name for topic in Admin(kafka).topics()}
 
 
 def test_a_codec_that_the_topic_does_not_allow_is_told(client: FluvioClient) -> None:
-    client.create_topic("strict", compression=Compression.GZIP)
-    client.produce("strict", 0, [ONE], codec=Codec.GZIP)
+    client.create_topic("fluvio-strict", compression=Compression.GZIP)
+    client.produce("fluvio-strict", 0, [ONE], codec=Codec.GZIP)
     with pytest.raises(FluvioError, match="COMPRESSION_ERROR"):
-        client.produce("strict", 0, [ONE])
+        client.produce("fluvio-strict", 0, [ONE])
 
 
 def test_what_is_not_there_is_told_at_once(client: FluvioClient) -> None:
@@ -123,25 +123,25 @@ def test_what_is_not_there_is_told_at_once(client: FluvioClient) -> None:
 
 
 def test_places_where_there_is_nothing_are_told(client: FluvioClient, broker: onelog.Broker) -> None:
-    client.create_topic("short")
-    client.produce("short", 0, [ONE] * 3)
+    client.create_topic("fluvio-short")
+    client.produce("fluvio-short", 0, [ONE] * 3)
     with pytest.raises(FluvioError, match="start offset: 99 is greater than leo: 3"):
-        client.fetch("short", 0, 99)
+        client.fetch("fluvio-short", 0, 99)
     with pytest.raises(Evicted, match="offset -1 is gone") as found:
-        client.fetch("short", 0, -1)
+        client.fetch("fluvio-short", 0, -1)
     assert found.value.next_available == 0
 
 
 def test_consumers_offsets_are_kept_listed_and_deleted(client: FluvioClient) -> None:
-    client.create_topic("kept")
-    client.produce("kept", 0, [ONE] * 3)
-    with client.tail("kept", {0: 0}, consumer_id="reader") as tail:
+    client.create_topic("fluvio-kept")
+    client.produce("fluvio-kept", 0, [ONE] * 3)
+    with client.tail("fluvio-kept", {0: 0}, consumer_id="reader") as tail:
         [fetched] = tail.read(wait_ms=5000).values()
         tail.commit(0, fetched.next_offset)
     [kept] = client.consumer_offsets("reader")
-    assert (kept.topic, kept.partition, kept.offset) == ("kept", 0, 2)
+    assert (kept.topic, kept.partition, kept.offset) == ("fluvio-kept", 0, 2)
     assert kept in client.consumer_offsets()
-    client.delete_consumer_offset("reader", "kept", 0)
+    client.delete_consumer_offset("reader", "fluvio-kept", 0)
     assert client.consumer_offsets("reader") == []
 
 

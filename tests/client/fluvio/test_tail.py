@@ -60,12 +60,12 @@ def asked(fake: FakeFluvio, kind: type[Any]) -> list[Any]:
 
 def test_a_tail_follows_partitions_as_records_come(broker: onelog.Broker) -> None:
     with FluvioClient(broker.address("fluvio-sc"), timeout_s=10) as client:
-        client.create_topic("tailed", partition_count=2)
-        with client.tail("tailed", {0: 0, 1: 0}) as tail:
+        client.create_topic("fluvio-tailed", partition_count=2)
+        with client.tail("fluvio-tailed", {0: 0, 1: 0}) as tail:
             assert tail.read(wait_ms=1) == {}
             for number in range(4):
                 partition = number % 2
-                client.produce("tailed", partition, [Record(None, b"%d" % number, 1000)])
+                client.produce("fluvio-tailed", partition, [Record(None, b"%d" % number, 1000)])
                 [(found, fetched)] = tail.read(wait_ms=LONG_MS).items()
                 assert (found, [r.value for _, r in fetched.records]) == (partition, [b"%d" % number])
             assert tail.offsets == {0: 2, 1: 2}
