@@ -102,7 +102,7 @@ def test_both_isolations_are_answered_when_the_records_are_on_disk(
     house: FluvioHouse, unit: FluvioPeer, isolation: int
 ) -> None:
     house.make()
-    assert ask(unit, (0, batch_of(b"a")), isolation=isolation) == [Produced(0, 0, 0)]
+    assert ask(unit, (0, batch_of(b"a")), isolation=isolation, timeout_ms=1 << 30) == [Produced(0, 0, 0)]
     assert house.broker.describe_partition("orders", 0).high_watermark == 1
 
 

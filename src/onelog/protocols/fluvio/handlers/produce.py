@@ -1,8 +1,7 @@
 """Produce: each entry is recoded and appended, in the order of the request, and answered in that order."""
 
-import asyncio
 from collections.abc import Sequence
-from typing import Any, Final
+from typing import Final
 
 from onelog.binary.compression import Codec
 from onelog.broker.broker import Append, AppendResult, ProduceRules, Topic
@@ -13,6 +12,7 @@ from onelog.protocols.fluvio.connection import Request
 from onelog.protocols.fluvio.errors import FluvioRefusal
 from onelog.protocols.fluvio.handlers.context import DIALECT, Context, later
 from onelog.protocols.fluvio.handlers.objects import refuse_system_topic
+from onelog.protocols.fluvio.handlers.patience import within
 from onelog.protocols.fluvio.handlers.smartmodules import refuse_smartmodules
 from onelog.protocols.fluvio.messages.error import Code, Fault
 from onelog.protocols.fluvio.messages.objects import Compression
@@ -63,7 +63,7 @@ class _Produce:
         # Fluvio waits for copies, and not for long, when records are to be committed; else it does not wait.
         # Here all answers wait for the disk, and those may still be over before.
         if self._request.isolation < 0 and self._request.timeout_ms:
-            appended = _in_time(appended, self._request.timeout_ms)
+            appended = within(appended, self._request.timeout_ms, self._late)
         return later(appended, lambda _: self._response())
 
     def _entry(self, name: str, entry: ProduceEntry) -> Ticket[AppendResult | None]:
@@ -97,14 +97,16 @@ class _Produce:
 
     def _said(self, entry: ProduceEntry, ticket: Ticket[AppendResult | None]) -> ProducedEntry:
         if not ticket.done:
-            late = TimedOut(f"a produce to partition {entry.partition}", self._request.timeout_ms)
-            return produced(entry.partition, self._context.refuse(late))
+            return produced(entry.partition, self._context.refuse(self._late()))
         if ticket.error is not None:
             return produced(entry.partition, self._fault(ticket.error))
         result = ticket.result()
         if result is None:
             return produced(entry.partition)
         return produced(entry.partition, base_offset=result.first, log_start=result.log_start)
+
+    def _late(self) -> TimedOut:
+        return TimedOut("a produce", self._request.timeout_ms)
 
     def _fault(self, error: BaseException) -> Fault:
         fault = self._context.refuse(error)
@@ -119,17 +121,3 @@ def _check_compression(topic: Topic, batches: Sequence[Batch]) -> None:
         if allowed is not Compression.ANY and _COMPRESSIONS[batch.codec] is not allowed:
             found = f"{topic.name}: a batch compressed by {batch.codec.name}; expected {allowed.name}"
             raise FluvioRefusal(Code.COMPRESSION_ERROR, found)
-
-
-def _in_time(ticket: Ticket[Any], timeout_ms: int) -> Ticket[None]:
-    """Done when the other one is, or when the time is over."""
-    made: Ticket[None] = Ticket()
-
-    def finish(_: object = None) -> None:
-        timer.cancel()
-        if not made.done:
-            made.resolve(None)
-
-    timer = asyncio.get_running_loop().call_later(timeout_ms / 1000, finish)
-    ticket.add_callback(finish)
-    return made
