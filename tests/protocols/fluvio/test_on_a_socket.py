@@ -102,12 +102,15 @@ async def test_the_unit_is_told_at_the_address_of_its_listener(tmp_path: Path) -
         assert served.port("fluvio-spu").to_bytes(2, "big") + b"\0\0\0\1\1\0\x09127.0.0.1" in said
 
 
-async def test_a_created_topic_is_told_on_the_same_connection_before_the_answer(tmp_path: Path) -> None:
+async def test_a_change_is_told_on_the_same_connection_before_its_answer_and_later_requests_wait(
+    tmp_path: Path,
+) -> None:
     async with served_dialects(tmp_path) as served, peer(served) as line:
         line.write(wire.watch("Topic", correlation_id=2) + wire.watch("Partition", correlation_id=3))
         assert [(await frame(line))[0] for _ in range(2)] == [2, 3]
-        line.write(wire.create("orders", correlation_id=4) + wire.list_objects("Topic", correlation_id=5))
-        assert [(await frame(line))[0] for _ in range(4)] == [2, 3, 4, 5]
+        changes = wire.create("orders", correlation_id=4), wire.delete("orders", correlation_id=6)
+        line.write(changes[0] + wire.list_objects("Topic", correlation_id=5) + changes[1])
+        assert [(await frame(line))[0] for _ in range(7)] == [2, 3, 4, 5, 3, 2, 6]
 
 
 async def test_many_who_watch_hear_of_every_topic_that_comes_and_goes(tmp_path: Path) -> None:
