@@ -10,7 +10,17 @@ from typing import Any
 
 import pytest
 
-from onelog.broker.broker import AlterTopic, Append, Broker, Commit, NewTopic, ProduceRules, Read, ReadResult
+from onelog.broker.broker import (
+    AlterTopic,
+    Append,
+    Broker,
+    Commit,
+    Leaving,
+    NewTopic,
+    ProduceRules,
+    Read,
+    ReadResult,
+)
 from onelog.errors import DiskFailed, DiskFull, GroupNotEmpty, OnelogError, UnknownMember
 from onelog.metrics import LOSSES, REFUSALS
 from onelog.model import TopicName
@@ -20,6 +30,7 @@ from onelog.protocols.rustlog.framing import FRAME_BYTES_MAX
 from onelog.records.batch import Batch
 from onelog.records.record import Header, Record
 from onelog.ticket import Ticket
+from tests.support.group_desk import joining
 from tests.support.hand_clock import HandClock
 from tests.support.open_broker import open_broker
 from tests.support.rustlog_wire import encode_message
@@ -52,7 +63,7 @@ class Peer:
             data = data[count:]
             for call in self._connection.received(count):
                 outcome = self.handler.handle(call.message)
-                assert outcome is not None
+                assert isinstance(outcome, Reply | Later)
                 yield outcome
 
     async def said(self, outcome: Reply | Later) -> Message:
@@ -339,6 +350,18 @@ async def test_a_commit_to_the_unknown_has_no_success(tmp_path: Path) -> None:
             assert answer == {"type": "OffsetCommitResponse", "success": False}
             answer = await peer.ask("OffsetFetch", group="a", topic=topic, partition=partition)
             assert answer == {"type": "OffsetFetchResponse", "offset": None}
+
+
+async def test_only_its_members_commit_for_a_group_that_has_some(tmp_path: Path) -> None:
+    async with peer_of_a_broker(tmp_path) as peer:
+        request = {"group": "a", "topic": "logs", "partition": 0, "offset": 1}
+        assert (await peer.ask("OffsetCommit", **request))["success"]
+        joined = await peer.broker.join_group(joining(group="a"))
+        for offset in (1, 2):
+            answer = await peer.ask("OffsetCommit", **{**request, "offset": offset})
+            assert answer == {"type": "OffsetCommitResponse", "success": False}
+        await peer.broker.leave_group("a", [Leaving(joined.member)])
+        assert (await peer.ask("OffsetCommit", **{**request, "offset": 2}))["success"]
 
 
 @pytest.mark.parametrize("error", [GroupNotEmpty(group="a"), UnknownMember(group="a", member="")])

@@ -72,6 +72,8 @@ T = TypeVar("T")
 BATCH_BYTES_MAX = 1 << 20
 RECORD_BYTES_MORE = 32
 PRODUCE_TIMEOUT_MS = 30_000
+# How long a stream that cannot be is given to say so. One that can says nothing.
+REFUSAL_WAIT_MS = 1_000
 # Where a cluster keeps what its consumers have read.
 OFFSETS_TOPIC = "consumer-offset"
 
@@ -200,6 +202,8 @@ class FluvioClient(Closing):
         end = self._retried(lambda left: self._span(topic, partition, doing, left)).end
         if offset < end:
             wait_ms = int(self._retrier.policy.timeout_s * 1000)
+        elif offset > end:
+            wait_ms = max(wait_ms, REFUSAL_WAIT_MS)
         with self.tail(topic, {partition: offset}, bytes_max=bytes_max) as tail:
             return tail.read(wait_ms=wait_ms).get(partition, Fetched((), offset))
 

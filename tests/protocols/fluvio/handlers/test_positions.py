@@ -153,7 +153,7 @@ def test_a_group_with_members_is_theirs(house: FluvioHouse, unit: FluvioPeer) ->
     member = JoinGroup("c1", 10_000, 10_000, "consumer", protocols, fresh_id="m", needs_known_id=False)
     [joined] = house.run(lambda: begun(house, member))
     house.advance(5_000)
-    while not joined.done:  # its disk takes time, of which its session must not run out
+    while not joined.done:
         house.advance(0)
     offset, code, extra = wire.kept(unit.ask(wire.keep(stream_id, 4)))
     assert (offset, code) == (0, 2)
