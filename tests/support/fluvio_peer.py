@@ -89,11 +89,13 @@ class FluvioPeer:
         """The one frame that comes, without its length and number."""
 
         async def came() -> None:
+            passed_ms = 0
             while not self._came and not self.streams.is_ready:
                 await turns(1)
-                # Time passes only for who waits until others have been told.
-                if self.house.loop.has_timer_within(SETTLE_MS):
+                # Time passes only for who waits until others have been told, and no longer than that.
+                if passed_ms < SETTLE_MS and self.house.loop.has_timer_within(SETTLE_MS):
                     await self.house.clock.advance(1)
+                    passed_ms += 1
 
         self.house.loop.run_until_complete(came())
         [frame] = self.frames()

@@ -12,7 +12,7 @@ from onelog.protocols.fluvio.connection import Request
 from onelog.protocols.fluvio.errors import FluvioRefusal, other
 from onelog.protocols.fluvio.handlers.context import Context, later
 from onelog.protocols.fluvio.handlers.objects import SYSTEM_TOPIC, UNIT_NAME
-from onelog.protocols.fluvio.handlers.patience import after, within
+from onelog.protocols.fluvio.handlers.patience import after, behind_news, within
 from onelog.protocols.fluvio.handlers.watch import News
 from onelog.protocols.fluvio.messages.error import (
     Code,
@@ -35,8 +35,6 @@ from onelog.ticket import Ticket
 # A program creates on one connection and looks on another, which hears of it by a push. Its
 # answer must not overtake that: with 5 ms between them none of 60 did, without, 4.
 SETTLE_MS: Final = 20
-# Of other changes, whoever watches on the same connection reads before the answer.
-TOLD_MS: Final = 1
 
 # Where a cluster has words of its own.
 _WORDS: Final = {
@@ -78,7 +76,7 @@ def delete(context: Context, request: Request) -> Outcome:
     except (OnelogError, FluvioRefusal) as error:
         # What a cluster calls it that has no such thing.
         return Reply(_refused(context, "create error" if isinstance(error, _UnknownKind) else name, error))
-    return later(after(gone, TOLD_MS), lambda done: _status(context, name, done), hold=True)
+    return later(behind_news(gone), lambda done: _status(context, name, done), hold=True)
 
 
 def update(context: Context, request: Request) -> Outcome:
@@ -93,7 +91,7 @@ def update(context: Context, request: Request) -> Outcome:
         grown = _widened(context, name, body.action.count)
     except (OnelogError, FluvioRefusal) as error:
         return Reply(_refused(context, name, error))
-    return later(after(grown, TOLD_MS), lambda done: _status(context, name, done), hold=True)
+    return later(behind_news(grown), lambda done: _status(context, name, done), hold=True)
 
 
 def _widened(context: Context, name: str, count: int) -> Ticket[Topic]:
