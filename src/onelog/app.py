@@ -89,6 +89,7 @@ class App:
         specs = [_spec(listen) for listen in listeners if listen.name != CONSOLE]
         addresses = dict(await server.start(specs, advertised=advertised))
         undo.push_async_callback(server.drain, DRAIN_TIMEOUT_S)
+        undo.callback(broker.end_waits)
         for listen in listeners:
             if listen.name == CONSOLE:
                 addresses[CONSOLE] = await self._open_console(undo, broker, listen)

@@ -134,6 +134,10 @@ class Broker:
             found = self._kept[make] = make(self)
         return found
 
+    def end_waits(self) -> None:
+        """It is about to close: members that wait for others are sent back, so that nobody waits for them."""
+        self._parts.groups.end_waits()
+
     # Topics.
 
     def topics(self) -> list[Topic]:
