@@ -62,7 +62,8 @@ def test_fluvio_writes_to_each_partition_and_tells_offsets(broker: onelog.Broker
         FluvioWriter(fluvio, "divided-fluvio", timeout_s=10, codec=Codec.LZ4) as writer,
         FluvioClient(fluvio) as client,
     ):
-        assert writer.write([Wanted(one, 1), Wanted(two)]) == [Written(1, 0, 1), Written(0, 0, 1)]
+        assert writer.write([Wanted(one, 1), Wanted(two, 0)]) == [Written(1, 0, 1), Written(0, 0, 1)]
+        assert writer.write([Wanted(Record(b"b", b"c", 3))]) == [Written(0, 1, 2)]
         assert [record for _, record in client.iterate("divided-fluvio", 1)] == [one]
 
 

@@ -112,9 +112,9 @@ class FluvioWriter(Writer):
         self._client.close()
 
     def write(self, lot: Sequence[Wanted]) -> list[Written]:
-        records: dict[int, list[Record]] = {}
+        records: dict[int | None, list[Record]] = {}
         for wanted in lot:
-            records.setdefault(wanted.partition or 0, []).append(wanted.record)
+            records.setdefault(wanted.partition, []).append(wanted.record)
         return [
             Written(*sent)
             for partition, some in records.items()

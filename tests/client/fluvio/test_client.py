@@ -82,6 +82,16 @@ def test_many_records_go_in_batches_of_a_bounded_size(client: FluvioClient) -> N
     assert [len(lot) for lot in lots([ONE, large, ONE, ONE])] == [1, 1, 2]
 
 
+def test_without_a_partition_keys_decide_and_the_others_take_turns(client: FluvioClient) -> None:
+    client.create_topic("fluvio-placed", partition_count=3)
+    keyed = [Record(key, key, 1000) for key in (b"a", b"b", b"c", b"d", b"", b"hello")]
+    assert client.produce("fluvio-placed", None, keyed) == [Sent(1, 0, 1), Sent(0, 0, 2), Sent(2, 0, 3)]
+    assert [record.value for _, record in client.iterate("fluvio-placed", 2)] == [b"c", b"", b"hello"]
+    unkeyed = [Record(None, b"v", 1000)] * 2
+    turns = [client.produce("fluvio-placed", None, unkeyed)[0].partition for _ in range(3)]
+    assert sorted(turns) == [0, 1, 2]
+
+
 @pytest.mark.parametrize("record", [Record(None, None, 1), Record(None, b"", 1, (Header("h", b""),))])
 def test_what_fluvio_cannot_say_is_refused_before_it_is_sent(client: FluvioClient, record: Record) -> None:
     with pytest.raises(ClientError, match="Fluvio cannot say"):
@@ -114,6 +124,7 @@ def test_a_codec_that_the_topic_does_not_allow_is_told(client: FluvioClient) -> 
 def test_what_is_not_there_is_told_at_once(client: FluvioClient) -> None:
     for ask in (
         lambda: client.produce("missing", 0, [ONE]),
+        lambda: client.produce("missing", None, [ONE]),
         lambda: client.fetch("missing", 0, 0),
         lambda: client.spans("missing"),
     ):

@@ -133,6 +133,13 @@ class Driver:
         stream.offset_flush()
         return found
 
+    def follow(self, topic: str, count: int) -> Iterator[Any]:
+        """So many records by the consumer that opens its streams again when they break."""
+        builder = fluvio.ConsumerConfigExtBuilder(topic)
+        builder.partition(0)
+        builder.offset_start(Offset.beginning())
+        yield from _taken(iter(self.client.consumer_with_config(builder.build())), count)
+
     def offsets(self) -> list[list[Any]]:
         """What is kept of all consumers."""
         return [

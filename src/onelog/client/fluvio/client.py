@@ -6,6 +6,7 @@ repetition, so one whose answer was lost ends in OutcomeUnknown.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import count
 from typing import Any, NamedTuple, TypeVar
 
 from onelog.binary.compression import Codec
@@ -14,6 +15,7 @@ from onelog.client.closing import Closing
 from onelog.client.errors import BadAnswer, ClientError, ConnectionLost, OutcomeUnknown
 from onelog.client.fluvio.cluster import Cluster
 from onelog.client.fluvio.errors import FluvioError, check
+from onelog.client.fluvio.partitioner import partition_of
 from onelog.client.fluvio.tail import FETCH_BYTES_MAX, Fetched, Tail
 from onelog.client.retry import Deadline, Retrier, RetryPolicy
 from onelog.model import Address
@@ -106,6 +108,7 @@ class FluvioClient(Closing):
         addresses = parse_bootstrap(bootstrap) if isinstance(bootstrap, str) else list(bootstrap)
         self._retrier = retrier or Retrier(RetryPolicy(timeout_s=timeout_s))
         self._cluster = Cluster(addresses, retrier=self._retrier)
+        self._turn = count()
 
     def close(self) -> None:
         """Close the connections, but for those of open tails. Calls after it fail."""
@@ -167,15 +170,20 @@ class FluvioClient(Closing):
     # ---- records
 
     def produce(
-        self, topic: str, partition: int, records: Iterable[Record], *, codec: Codec = Codec.NONE
+        self, topic: str, partition: int | None, records: Iterable[Record], *, codec: Codec = Codec.NONE
     ) -> list[Sent]:
-        """Append records, a batch at a time, each when the one before is acknowledged; where they went."""
-        sent = []
-        for lot in lots(records):
-            batch, _ = encode_batch(lot, codec=codec)
-            first = self._produce(topic, partition, batch)
-            sent.append(Sent(partition, first, first + len(lot)))
-        return sent
+        """Append records, a batch at a time, each when the one before is acknowledged; where they went.
+
+        partition None: by their keys, as Fluvio's own producers place them; those without one stay together
+        in a call, and take turns from call to call.
+        """
+        if partition is not None:
+            return self._append(topic, partition, records, codec)
+        return [
+            sent
+            for place, some in self._placed(topic, records).items()
+            for sent in self._append(topic, place, some, codec)
+        ]
 
     def tail(
         self,
@@ -250,6 +258,29 @@ class FluvioClient(Closing):
         self._retried(attempt)
 
     # ---- asking
+
+    def _append(self, topic: str, partition: int, records: Iterable[Record], codec: Codec) -> list[Sent]:
+        sent = []
+        for lot in lots(records):
+            batch, _ = encode_batch(lot, codec=codec)
+            first = self._produce(topic, partition, batch)
+            sent.append(Sent(partition, first, first + len(lot)))
+        return sent
+
+    def _placed(self, topic: str, records: Iterable[Record]) -> dict[int, list[Record]]:
+        partitions = self._retried(lambda left: self._partition_count(topic, left))
+        unkeyed = next(self._turn) % partitions
+        placed: dict[int, list[Record]] = {}
+        for record in records:
+            partition = unkeyed if record.key is None else partition_of(record.key, partitions)
+            placed.setdefault(partition, []).append(record)
+        return placed
+
+    def _partition_count(self, topic: str, deadline: Deadline) -> int:
+        found = sum(name == topic for name, _ in self._cluster.leaders(deadline))
+        if not found:
+            raise FluvioError(Code.TOPIC_NOT_FOUND, doing=f"producing to {topic}", text=topic)
+        return found
 
     def _retried(self, attempt: Callable[[Deadline], T]) -> T:
         return self._retrier.run(attempt, between=lambda _: self._cluster.forget())

@@ -103,7 +103,12 @@ class _Produce:
         result = ticket.result()
         if result is None:
             return produced(entry.partition)
-        return produced(entry.partition, base_offset=result.first, log_start=result.log_start)
+        return produced(
+            entry.partition,
+            base_offset=result.first,
+            append_time_ms=max(result.timestamp_ms, 0),
+            log_start=result.log_start,
+        )
 
     def _late(self) -> TimedOut:
         return TimedOut("a produce", self._request.timeout_ms)
