@@ -38,7 +38,7 @@ def add_dialect(parser: argparse.ArgumentParser) -> None:
     """--dialect, which --bootstrap goes by where it is not given."""
     parser.add_argument(
         "--dialect",
-        choices=("kafka", "rustlog", "tank", "flymq"),
+        choices=("kafka", "fluvio", "flymq", "rustlog", "tank"),
         default="kafka",
         help="the protocol to speak (default: %(default)s)",
     )

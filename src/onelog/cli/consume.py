@@ -10,7 +10,15 @@ from onelog.cli.arguments import Start, Where, add_broker, add_dialect, bootstra
 from onelog.cli.formats import PRINTERS, SEPARATOR, Placed, Text
 from onelog.cli.members import MemberReader
 from onelog.cli.output import CommandFailed, Progress
-from onelog.cli.readers import FlyMQReader, KafkaReader, Reader, RustLogReader, TankReader, first_offsets
+from onelog.cli.readers import (
+    FluvioReader,
+    FlyMQReader,
+    KafkaReader,
+    Reader,
+    RustLogReader,
+    TankReader,
+    first_offsets,
+)
 from onelog.client.kafka.admin import Spot
 from onelog.model import Isolation
 
@@ -72,7 +80,7 @@ def add(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Print until the end, the count, or Ctrl-C."""
-    if args.dialect in ("rustlog", "tank") and args.start.where is Where.TIME:
+    if args.dialect in ("fluvio", "rustlog", "tank") and args.start.where is Where.TIME:
         args.parser.error("--from: this dialect cannot look for a time; use --dialect kafka, or an offset")
     if args.group is not None:
         _check_group(args)
@@ -133,6 +141,8 @@ def _reader(args: argparse.Namespace) -> Reader:
     bootstrap = bootstrap_of(args)
     if args.dialect == "rustlog":
         return RustLogReader(bootstrap, args.topic, timeout_s=args.timeout)
+    if args.dialect == "fluvio":
+        return FluvioReader(bootstrap, args.topic, timeout_s=args.timeout)
     if args.dialect == "tank":
         return TankReader(bootstrap, args.topic, timeout_s=args.timeout)
     if args.dialect == "flymq":

@@ -63,7 +63,7 @@ class Peer:
             data = data[count:]
             for call in self._connection.received(count):
                 outcome = self.handler.handle(call.message)
-                assert outcome is not None
+                assert isinstance(outcome, Reply | Later)
                 yield outcome
 
     async def said(self, outcome: Reply | Later) -> Message:
