@@ -1,6 +1,6 @@
 """All figures, one after the other: `make bench`. Each is a ratio within one run."""
 
-from benchmarks import decode, requests, spark_read, start
+from benchmarks import bundles, decode, requests, spark_read, start
 
 
 def main() -> None:
@@ -8,6 +8,7 @@ def main() -> None:
     requests.main()
     start.main()
     decode.main()
+    bundles.main()
     spark_read.main([])
 
 

@@ -10,6 +10,7 @@ from onelog.protocols.fluvio import kernels as fluvio_kernels
 from onelog.protocols.flymq.endpoint import FlyMQEndpoint
 from onelog.protocols.kafka.endpoint import KafkaEndpoint
 from onelog.protocols.rustlog.endpoint import RustLogEndpoint
+from onelog.protocols.tank import kernels as tank_kernels
 from onelog.protocols.tank.endpoint import TankEndpoint
 from onelog.records import kernels, packing
 
@@ -24,4 +25,4 @@ ENDPOINTS: Final[tuple[Endpoint, ...]] = (
 
 def kernels_are_compiled() -> bool:
     """Whether all modules that can be compiled are: those of the records, and the dialects' own."""
-    return kernels.COMPILED and packing.COMPILED and fluvio_kernels.COMPILED
+    return all(each.COMPILED for each in (kernels, packing, fluvio_kernels, tank_kernels))
