@@ -12,6 +12,7 @@ from onelog.protocols.kafka.endpoint import KafkaEndpoint
 from onelog.protocols.rustlog.endpoint import RustLogEndpoint
 from onelog.protocols.tank import kernels as tank_kernels
 from onelog.protocols.tank.endpoint import TankEndpoint
+from onelog.protocols.tank.settings import TankSettings
 from onelog.records import kernels, packing
 
 ENDPOINTS: Final[tuple[Endpoint, ...]] = (
@@ -21,6 +22,11 @@ ENDPOINTS: Final[tuple[Endpoint, ...]] = (
     FlyMQEndpoint(),
     FlyMQEndpoint(for_programs=True),
 )
+
+
+def configured(*, tank: TankSettings) -> tuple[Endpoint, ...]:
+    """The same, with what was set of them."""
+    return tuple(TankEndpoint(tank) if isinstance(each, TankEndpoint) else each for each in ENDPOINTS)
 
 
 def kernels_are_compiled() -> bool:
