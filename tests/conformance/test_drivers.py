@@ -8,9 +8,7 @@ import onelog
 from onelog.config import ConfigError
 from onelog.protocols.registry import ENDPOINTS
 from tests.conformance.driver import Kind
-from tests.conformance.drivers import rustlog
 from tests.conformance.drivers.all import KINDS, PRESENT
-from tests.support.rustlog_client import BinaryClient
 
 NOT_YET = [kind for kind in KINDS if kind.not_yet]
 
@@ -20,15 +18,7 @@ def test_every_dialect_of_the_product_is_driven() -> None:
 
 
 @pytest.mark.parametrize("kind", NOT_YET, ids=[kind.name for kind in NOT_YET])
-def test_what_is_not_yet_there_is_really_not_there(
-    kind: Kind, addresses: dict[str, str], tmp_path: Path
-) -> None:
+def test_what_is_not_yet_there_is_really_not_there(kind: Kind, tmp_path: Path) -> None:
     """When this fails, take `not_yet` from the kind: its dialect has come."""
-    if kind is rustlog.BINARY:
-        client = BinaryClient.connect(addresses["shared"])
-        with pytest.raises(AssertionError, match="type 7b"):
-            client.ping()
-        client.close()
-        return
     with pytest.raises(ConfigError, match="no listener"):
         onelog.Broker(tmp_path, listen=f"{kind.hostility.listener}=localhost:0").start()

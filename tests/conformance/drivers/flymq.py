@@ -26,7 +26,7 @@ MEANINGS = [
     (re.compile("EOF|offset out of range"), Refusal.OUT_OF_RANGE),
     (re.compile("too large|bytes; at most"), Refusal.TOO_LARGE),
 ]
-NEXT_OFFSET = re.compile(r"next offset is (\d+)")
+NEXT_OFFSET = re.compile(r"go on at (\d+)")
 NEVER = {
     Feature.WAITING: Never("FETCH has no field for it, and SDKs give an answer ten seconds"),
     Feature.REFUSAL_PAST_END: Never("every program reads an empty FETCH as the end"),
