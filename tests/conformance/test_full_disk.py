@@ -10,9 +10,8 @@ from contextlib import ExitStack, closing, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from tests.conformance.conftest import addresses_of
 from tests.conformance.driver import Driver, Kind, Message, Refused, texts
-from tests.conformance.drivers.all import LISTENERS, PRESENT
+from tests.conformance.drivers.all import LISTENERS, PRESENT, addresses_of
 from tests.support.blocking_wire import Ended
 from tests.support.served import Served
 

@@ -2,8 +2,7 @@
 
 import pytest
 
-from tests.conformance.conftest import Opened
-from tests.conformance.driver import Driver, Feature, Kind, Message
+from tests.conformance.driver import Driver, Feature, Kind, Message, Opened
 from tests.conformance.drivers.all import PRESENT
 
 WITH_POSITIONS = [kind for kind in PRESENT if Feature.POSITIONS not in kind.never]

@@ -2,8 +2,7 @@
 
 import pytest
 
-from tests.conformance.conftest import Opened
-from tests.conformance.driver import Driver, Kind, Message, texts, told
+from tests.conformance.driver import Driver, Kind, Message, Opened, texts, told
 from tests.conformance.drivers import tank
 from tests.conformance.drivers.all import PRESENT
 
