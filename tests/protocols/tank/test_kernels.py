@@ -8,8 +8,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from onelog.binary.errors import BinaryError
+from onelog.errors import InvalidRecord
 from onelog.protocols.tank import kernels
-from onelog.protocols.tank.messages.bundle import decode_bundle, encode_bundle, open_bundle
+from onelog.protocols.tank.messages.bundle import bundle_head, decode_bundle, encode_bundle, open_bundle
+from onelog.protocols.tank.recordset import batch_of
 from onelog.records import forms, packing
 from onelog.records import kernels as log_kernels
 from onelog.records.record import Header, Record
@@ -285,3 +288,24 @@ def test_both_forms_say_the_same_of_messages_broken_or_whole(
         return to_log(form, data, count, first, first + more, is_sparse=is_sparse)
 
     assert outcome(call, PLAIN) == outcome(call, kernels)
+
+
+@settings(max_examples=300, deadline=None)
+@given(broken_messages(), st.booleans(), st.integers(0, 9), st.integers(0, 1 << 30))
+def test_objects_and_records_are_made_of_the_same_bundles(
+    broken: tuple[bytes, int], is_sparse: bool, first: int, more: int
+) -> None:
+    body, count = broken
+    count = max(count, 1)
+    last = first + (max(more, count - 1) if is_sparse and count > 1 else count - 1)
+    head = bundle_head(count, first=first + 1, last=last + 1, is_sparse=is_sparse, is_snappy=False)
+    bundle = bytes(head + body)
+    try:
+        found = decode_bundle(bundle, where="here")
+    except (BinaryError, InvalidRecord):
+        with pytest.raises(InvalidRecord):
+            batch_of(bundle, base_sequence=first + 1, offset_next=0, where="here")
+    else:
+        batch = batch_of(bundle, base_sequence=first + 1, offset_next=0, where="here")
+        numbers = found.sequences or range(first + 1, last + 2)
+        assert list(batch.numbered()) == [(n - 1, r) for n, r in zip(numbers, found.records, strict=True)]
