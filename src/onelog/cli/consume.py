@@ -6,7 +6,16 @@ from collections.abc import Iterator
 from contextlib import ExitStack
 from typing import BinaryIO
 
-from onelog.cli.arguments import Start, Where, add_broker, add_dialect, bootstrap_of, start, whole
+from onelog.cli.arguments import (
+    RUSTLOG_FORMS,
+    Start,
+    Where,
+    add_broker,
+    add_dialect,
+    bootstrap_of,
+    start,
+    whole,
+)
 from onelog.cli.formats import PRINTERS, SEPARATOR, Placed, Text
 from onelog.cli.members import MemberReader
 from onelog.cli.output import CommandFailed, Progress
@@ -80,7 +89,7 @@ def add(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Print until the end, the count, or Ctrl-C."""
-    if args.dialect in ("fluvio", "rustlog", "tank") and args.start.where is Where.TIME:
+    if args.dialect in (*RUSTLOG_FORMS, "fluvio", "tank") and args.start.where is Where.TIME:
         args.parser.error("--from: this dialect cannot look for a time; use --dialect kafka, or an offset")
     if args.group is not None:
         _check_group(args)
@@ -139,8 +148,9 @@ def _isolation(args: argparse.Namespace) -> Isolation:
 
 def _reader(args: argparse.Namespace) -> Reader:
     bootstrap = bootstrap_of(args)
-    if args.dialect == "rustlog":
-        return RustLogReader(bootstrap, args.topic, timeout_s=args.timeout)
+    if args.dialect in RUSTLOG_FORMS:
+        form = RUSTLOG_FORMS[args.dialect]
+        return RustLogReader(bootstrap, args.topic, timeout_s=args.timeout, form=form)
     if args.dialect == "fluvio":
         return FluvioReader(bootstrap, args.topic, timeout_s=args.timeout)
     if args.dialect == "tank":
