@@ -25,7 +25,10 @@ Statement = tuple[str, tuple[Any, ...]]
 _META = "CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID"
 
 # One entry for each version of the file; entries are never changed once released.
-MIGRATIONS: tuple[tuple[str, ...], ...] = ((_META, *topics.TABLES, *positions.TABLES, *producers.TABLES),)
+MIGRATIONS: tuple[tuple[str, ...], ...] = (
+    (_META, *topics.TABLES, *positions.TABLES, *producers.TABLES),
+    topics.NOTES,
+)
 
 
 class Catalog:
