@@ -175,6 +175,8 @@ class Kind:
     answer_bytes_max: int = 1 << 31
     # Whether the client closes what it has open when its broker dies.
     outlives_its_broker: bool = True
+    # Whether it sends again what was not answered, with nothing that would tell a repetition.
+    repeats_itself: bool = False
 
 
 # Hands out the driver of a kind, opened once.

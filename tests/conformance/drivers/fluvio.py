@@ -166,4 +166,5 @@ KIND = Kind(
     ),
     codecs=("none", "gzip", "snappy", "lz4", "zstd"),
     never=NEVER,
+    repeats_itself=True,
 )
