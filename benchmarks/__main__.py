@@ -1,13 +1,15 @@
 """All figures, one after the other: `make bench`. Each is a ratio within one run."""
 
-from benchmarks import decode, requests, spark_read, start
+from benchmarks import bundles, decode, dialects, requests, spark_read, start
 
 
 def main() -> None:
     """Print what was measured; nothing is asserted of a time."""
     requests.main()
+    dialects.main()
     start.main()
     decode.main()
+    bundles.main()
     spark_read.main([])
 
 

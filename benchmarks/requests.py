@@ -43,12 +43,12 @@ def main() -> None:
     ):
         with KafkaClient(served.bootstrap) as client:
             Admin(client).create_topic(TOPIC, partition_count=1)
-        frame = _frame()
+        frame = produce_frame()
         for _ in range(ROUNDS):
             floors.append(_timed_floor(Path(folder) / "floor", len(frame)))
             for connections in CONNECTIONS:
                 before = cpu_s(served.pid)
-                done, seconds = _load(served.ports["shared"], frame, connections)
+                done, seconds = load(served.ports["shared"], frame, connections)
                 rates[connections].append(done / seconds)
                 cpu[connections].append((cpu_s(served.pid) - before) / done * 1e6)
     floor = median(floors)
@@ -60,7 +60,8 @@ def main() -> None:
     table(["", "requests/s: median (p10-p90)", "ratio to raw", "broker CPU s per million"], rows)
 
 
-def _frame() -> bytes:
+def produce_frame() -> bytes:
+    """One record to the first partition of TOPIC, as Kafka's clients send it."""
     batch = Batch.build([Record(key=None, value=b"x" * 100, timestamp_ms=0)])
     request = ProduceRequest(
         transactional_id=None,
@@ -79,19 +80,22 @@ def _frame() -> bytes:
     return struct.pack(">i", len(body)) + body
 
 
-def _load(port: int, frame: bytes, connections: int) -> tuple[int, float]:
-    """One request in flight per connection, one thread, epoll."""
+def load(
+    port: int, frame: bytes, connections: int, *, greeting: bytes = b"", seconds_max: float = SECONDS
+) -> tuple[int, float]:
+    """One request in flight per connection, one thread, epoll; answers come in one piece. Count and time."""
     poll = select.epoll()
     doors: dict[int, socket.socket] = {}
     for _ in range(connections):
         door = socket.create_connection(("127.0.0.1", port))
         door.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        assert door.recv(len(greeting), socket.MSG_WAITALL) == greeting if greeting else True
         poll.register(door.fileno(), select.EPOLLIN)
         doors[door.fileno()] = door
     for door in doors.values():
         door.sendall(frame)
     done, begin = 0, now_s()
-    while now_s() - begin < SECONDS:
+    while now_s() - begin < seconds_max:
         for number, _ in poll.poll(1.0):
             door = doors[number]
             assert len(door.recv(4096)) > 4, "the broker closed the connection"
