@@ -18,6 +18,8 @@ class Feature(Enum):
     """What not every dialect has."""
 
     POSITIONS = "positions of groups"
+    POSITION_ANYWHERE = "a position where no record was read"
+    END_BEHIND_HOLES = "an end that is found behind numbers that nobody has"
     WAITING = "waiting for records"
     REFUSAL_PAST_END = "a refusal beyond the end"
     TOPIC_BY_PRODUCING = "a topic made by writing to it"
@@ -75,6 +77,7 @@ class Expression:
     headers: bool = True
     # A library's writer alone may miss these; its reader sees them.
     null_headers: bool = True
+    null_keys: bool = True
     nothing_at_all: bool = True
 
     def of(self, message: Message) -> Message:
@@ -94,6 +97,7 @@ class Expression:
         return (
             self.of(message) == message
             and (self.null_headers or not has_null_headers)
+            and (self.null_keys or message.key is not None)
             and (self.nothing_at_all or not is_nothing)
         )
 
@@ -171,6 +175,8 @@ class Kind:
     answer_bytes_max: int = 1 << 31
     # Whether the client closes what it has open when its broker dies.
     outlives_its_broker: bool = True
+    # Whether it sends again what was not answered, with nothing that would tell a repetition.
+    repeats_itself: bool = False
 
 
 # Hands out the driver of a kind, opened once.

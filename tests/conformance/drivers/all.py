@@ -15,7 +15,7 @@ KINDS: tuple[Kind, ...] = (
     fluvio.KIND,
 )
 PRESENT = tuple(kind for kind in KINDS if not kind.not_yet)
-LISTENERS = ("shared", "kafka", "rustlog", "flymq", "tank", "console")
+LISTENERS = ("shared", "kafka", "rustlog", "flymq", "tank", "fluvio-sc", "fluvio-spu", "console")
 
 
 def addresses_of(served: Served) -> Addresses:
