@@ -27,7 +27,6 @@ CACHE = HERE.parents[1] / ".cache" / "interop"
 
 KAFKA = "4.3.1"
 FRANZ_GO = "1.22.2"
-SARAMA = "1.61.1"
 KAFKAJS = "2.2.4"
 PYTHON = {
     "aiokafka": "0.14.0",
@@ -35,6 +34,9 @@ PYTHON = {
     "cramjam": "2.14.0",
     "fluvio": "0.21.0",
     "kafka-python": "3.0.12",
+    "lz4": "4.4.5",
+    "python-snappy": "0.7.3",
+    "zstandard": "0.25.0",
 }
 _JARS = {
     "org.apache.kafka:kafka_2.13": KAFKA,
@@ -92,11 +94,6 @@ def java(class_path: str) -> list[str]:
 def franz() -> list[str]:
     """The command that runs our driver of franz-go."""
     return [str(_go("franz"))]
-
-
-def sarama() -> list[str]:
-    """The command that runs our driver of sarama."""
-    return [str(_go("sarama"))]
 
 
 def kafkajs() -> list[str]:
@@ -193,7 +190,6 @@ PARTS: dict[str, Callable[[], object]] = {
     "jars": jars,
     "java": java_driver,
     "franz": franz,
-    "sarama": sarama,
     "kafkajs": kafkajs,
 }
 

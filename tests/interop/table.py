@@ -45,14 +45,13 @@ def _module(name: str) -> Callable[[], list[str]]:
 
 
 CLIENTS = {
-    "kcat": Client("kcat 1.7.1", lambda: [*_module("kcat")(), *cache.kcat(), "--"]),
+    "kcat": Client("kcat 1.7.1", lambda: [*_module("kcat")(), *cache.kcat()]),
     "confluent": Client(f"confluent-kafka {cache.PYTHON['confluent-kafka']}", _module("confluent")),
     "kafka-python": Client(f"kafka-python {cache.PYTHON['kafka-python']}", _module("kafka_python")),
     "aiokafka": Client(f"aiokafka {cache.PYTHON['aiokafka']}", _module("aiokafka_driver")),
     "java": Client(f"Java {cache.KAFKA}", cache.java_driver),
-    "tools": Client(f"Kafka's tools {cache.KAFKA}", lambda: [*_module("tools")(), str(cache.jars()), "--"]),
+    "tools": Client(f"Kafka's tools {cache.KAFKA}", lambda: [*_module("tools")(), *cache.java(f"{cache.jars()}/*")]),
     "franz": Client(f"franz-go {cache.FRANZ_GO}", cache.franz),
-    "sarama": Client(f"sarama {cache.SARAMA}", cache.sarama),
     "kafkajs": Client(f"kafkajs {cache.KAFKAJS}", cache.kafkajs),
 }
 
@@ -106,7 +105,11 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("--write", action="store_true")
     args = parser.parse_args(argv)
     clients, features = args.client or list(CLIENTS), args.feature or list(FEATURES)
-    cells = _run(args.against, [(client, feature) for feature in features for client in clients])
+    try:
+        cells = _run(args.against, [(client, feature) for feature in features for client in clients])
+    except cache.Missing as missing:
+        print(f"interop: {missing}", file=sys.stderr)
+        return 2
     red = [place for place, cell in cells.items() if cell.mark == "no"]
     for client, feature in red:
         print(f"RED  {client} {feature}: {cells[client, feature].reason}")

@@ -3,10 +3,12 @@
     0   it works        4   this client has no such call        anything else   it does not
 
 `python -m tests.interop.clients.CLIENT FEATURE BOOTSTRAP NAME`: topics and groups that a
-feature makes are called NAME, or begin with it. The last line on stderr says why it does not
+feature makes are called NAME, or begin with it. A driver of a program has its command before
+FEATURE. The last line on stderr says why it does not
 work. A driver imports its client and nothing of ours.
 """
 
+import subprocess
 import sys
 import time
 import traceback
@@ -22,7 +24,7 @@ Feature = Callable[[str, str], None]
 
 def main(features: Mapping[str, Feature]) -> None:
     """Try the feature that the command line names."""
-    feature, bootstrap, name = sys.argv[1:]
+    feature, bootstrap, name = sys.argv[-3:]
     if feature not in features:
         raise SystemExit(NO_SUCH_CALL)
     try:
@@ -32,6 +34,16 @@ def main(features: Mapping[str, Feature]) -> None:
         said = str(error).strip().splitlines() or [""]
         print(f"{type(error).__name__}: {said[0]}", file=sys.stderr)
         raise SystemExit(1) from None
+
+
+def ran(*arguments: str, stdin: bytes = b"") -> str:
+    """Run the program that is driven with these arguments; what it printed."""
+    command = [*sys.argv[1:-3], *arguments]
+    done = subprocess.run(command, input=stdin, capture_output=True, timeout=PATIENCE_S * 3, check=False)
+    if done.returncode != 0:
+        said = (done.stdout + done.stderr).decode(errors="replace").strip()
+        raise AssertionError(f"exit code {done.returncode}: {said[-300:]}")
+    return done.stdout.decode()
 
 
 def expect(found: object, wanted: object) -> None:
