@@ -6,7 +6,7 @@ plain object; only the export looks at all of them. A collector is called at exp
 what is cheaper to look at than to keep (open connections, sizes).
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from enum import Enum
 
@@ -110,11 +110,14 @@ class Metrics:
             lines.append(f"# HELP {metric.name} {metric.help}")
             lines.append(f"# TYPE {metric.name} {metric.kind.value}")
             for values, series in sorted(rows, key=lambda row: row[0]) or [((), Series())]:
-                labels = ",".join(f'{k}="{_escaped(v)}"' for k, v in zip(metric.labels, values, strict=True))
-                lines.append(
-                    f"{metric.name}{{{labels}}} {series.value}" if labels else f"{metric.name} {series.value}"
-                )
+                labels = labelled(dict(zip(metric.labels, values, strict=True)))
+                lines.append(f"{metric.name}{labels} {series.value}")
         return "\n".join(lines) + "\n"
+
+
+def labelled(labels: Mapping[str, str]) -> str:
+    """What stands behind a name in the Prometheus text form."""
+    return "{" + ",".join(f'{k}="{_escaped(v)}"' for k, v in labels.items()) + "}" if labels else ""
 
 
 def _escaped(value: str) -> str:

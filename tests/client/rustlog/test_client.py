@@ -18,7 +18,7 @@ from onelog.client.rustlog.client import (
     lots,
 )
 from onelog.client.rustlog.errors import RustLogError
-from onelog.protocols.rustlog.messages import FetchedRecord, PartitionSummary, TopicSummary
+from onelog.protocols.rustlog.messages.json import FetchedRecord, PartitionSummary, TopicSummary
 from tests.support.hand_clock import HandClock
 from tests.support.scripted_server import HANG_UP, ScriptedServer
 

@@ -6,7 +6,7 @@ from onelog.client.rustlog.connection import Connection
 from onelog.clock import SystemClock
 from onelog.model import Address
 from onelog.protocols.rustlog.framing import FRAME_BYTES_MAX
-from onelog.protocols.rustlog.messages import Ping, Pong, Produce, Response
+from onelog.protocols.rustlog.messages.json import Ping, Pong, Produce, Response
 from tests.support.scripted_server import HANG_UP, ScriptedServer
 
 

@@ -1,5 +1,5 @@
 from onelog.client.rustlog.errors import RustLogError
-from onelog.protocols.rustlog.messages import Error
+from onelog.protocols.rustlog.messages.json import Error
 
 
 def test_an_error_has_its_code_its_name_and_the_facts() -> None:

@@ -15,9 +15,9 @@ from onelog.client.retry import Deadline, Retrier, RetryPolicy
 from onelog.client.rustlog.connection import Connection
 from onelog.client.rustlog.errors import RustLogError
 from onelog.model import Address
-from onelog.protocols.rustlog import messages
 from onelog.protocols.rustlog.errors import Code
 from onelog.protocols.rustlog.framing import FRAME_BYTES_MAX
+from onelog.protocols.rustlog.messages import json as messages
 
 R = TypeVar("R", bound=messages.Response)
 T = TypeVar("T")

@@ -8,7 +8,7 @@ from onelog.errors import InvalidRequest
 from onelog.model import Address
 from onelog.protocols.rustlog.framing import HEADER_BYTES, payload_size
 from onelog.protocols.rustlog.json_form import MalformedJson, decode_response, encode
-from onelog.protocols.rustlog.messages import Request, Response
+from onelog.protocols.rustlog.messages.json import Request, Response
 
 
 class Connection:

@@ -5,7 +5,7 @@ from typing import Any
 
 from onelog.client.errors import ClientError
 from onelog.protocols.rustlog.errors import Code
-from onelog.protocols.rustlog.messages import Error
+from onelog.protocols.rustlog.messages.json import Error
 
 
 class RustLogError(ClientError):

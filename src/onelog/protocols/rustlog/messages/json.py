@@ -1,8 +1,8 @@
-"""What RustLog's peers say to each other, whichever form the bytes have.
+"""What RustLog's peers say to each other in JSON, as its document has it.
 
-One struct a message; in the JSON form its name is the `type` member and its fields are the
-other members. Which of them are too many, unknown or out of range for a request to be
-granted is the handlers' to say, what no u32 or u64 can hold is refused here.
+One struct a message; its name is the `type` member and its fields are the other members.
+Which of them are too many, unknown or out of range for a request to be granted is the
+handlers' to say, what no u32 or u64 can hold is refused here.
 """
 
 from typing import Annotated, Any
