@@ -19,6 +19,7 @@ from onelog.broker.values import (
     Append,
     AppendResult,
     Commit,
+    DirectoryInfo,
     NewTopic,
     OffsetAt,
     PartitionInfo,
@@ -46,6 +47,7 @@ __all__ = [
     "Broker",
     "BrokerSettings",
     "Commit",
+    "DirectoryInfo",
     "Marks",
     "NewTopic",
     "OffsetAt",
@@ -203,6 +205,10 @@ class Broker:
     def describe_partition(self, topic: str, partition: int) -> PartitionInfo:
         """One partition as it stands."""
         return self._parts.offsets.describe(topic, partition)
+
+    def describe_directory(self) -> DirectoryInfo:
+        """Where all logs are, and what is free there; or DiskFailed."""
+        return self._parts.files.directory()
 
     def delete_records(self, topic: str, partition: int, offset: int | Spot) -> Ticket[int]:
         """Nothing below the offset is read any more (Spot.LATEST: nothing that is there); the new start."""

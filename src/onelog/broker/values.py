@@ -45,10 +45,11 @@ class NewTopic:
 
 @dataclass(frozen=True, slots=True)
 class AlterTopic:
-    """Settings to be changed; None brings a default back."""
+    """Settings to be changed; None brings a default back. replaces: what is not named, too, gets its default."""
 
     name: str
     changes: Mapping[str, str | None]
+    replaces: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,6 +148,14 @@ class PartitionInfo:
     leader_epoch: int
     segment_count: int
     size_bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class DirectoryInfo:
+    """Where all logs are, and how much fits in beside them."""
+
+    path: str
+    free_bytes: int
 
 
 @dataclass(frozen=True, slots=True)

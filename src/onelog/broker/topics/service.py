@@ -103,7 +103,7 @@ class TopicsService:
 
     def alter(self, wanted: Sequence[AlterTopic], *, validate_only: bool) -> Ticket[list[Outcome]]:
         """Change settings, each topic with its own outcome."""
-        commands = [Alter(alter.name, alter.changes) for alter in wanted]
+        commands = [Alter(alter.name, alter.changes, alter.replaces) for alter in wanted]
         return self._order(commands, [a.name for a in wanted], self._adopt, validate_only=validate_only)
 
     def grow(self, name: str, partition_count: int, *, validate_only: bool) -> Ticket[Topic]:

@@ -35,10 +35,11 @@ class Delete:
 
 @dataclass(frozen=True, slots=True)
 class Alter:
-    """Change settings; None brings a default back."""
+    """Change settings; None brings a default back. replaces: it has no others of its own afterwards."""
 
     name: str
     changes: Mapping[str, str | None]
+    replaces: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,7 +112,8 @@ def decide(state: TopicsState, command: Command, *, partition_count_max: int) ->
             return Deleted(topic), topic
         case Alter():
             topic = _known(state, command.name)
-            topic = replace(topic, settings=changed(topic.settings, command.changes))
+            before = {} if command.replaces else topic.settings
+            topic = replace(topic, settings=changed(before, command.changes))
             return Altered(topic), topic
         case Grow():
             return _grow(state, command, partition_count_max)

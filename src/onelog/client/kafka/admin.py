@@ -17,6 +17,15 @@ from onelog.client.kafka.metadata import TopicView
 from onelog.client.retry import Deadline
 from onelog.model import Address, Isolation
 from onelog.protocols.kafka.errors import Code
+from onelog.protocols.kafka.messages.configs import (
+    AlterableConfig,
+    AlterableResource,
+    DescribeConfigsRequest,
+    DescribeConfigsResource,
+    DescribeConfigsResponse,
+    IncrementalAlterConfigsRequest,
+    IncrementalAlterConfigsResponse,
+)
 from onelog.protocols.kafka.messages.fetch import (
     ListOffsetsPartition,
     ListOffsetsRequest,
@@ -24,8 +33,6 @@ from onelog.protocols.kafka.messages.fetch import (
     ListOffsetsTopic,
 )
 from onelog.protocols.kafka.messages.topics import (
-    AlterableConfig,
-    AlterConfigsResource,
     CreatableTopic,
     CreatableTopicConfig,
     CreatePartitionsRequest,
@@ -36,11 +43,6 @@ from onelog.protocols.kafka.messages.topics import (
     DeleteTopicsRequest,
     DeleteTopicsResponse,
     DeleteTopicState,
-    DescribeConfigsRequest,
-    DescribeConfigsResource,
-    DescribeConfigsResponse,
-    IncrementalAlterConfigsRequest,
-    IncrementalAlterConfigsResponse,
 )
 
 T = TypeVar("T")
@@ -200,7 +202,7 @@ class Admin:
             ),
             *(AlterableConfig(name=k, config_operation=OPERATION_DELETE, value=None) for k in unset),
         ]
-        resource = AlterConfigsResource(resource_type=TOPIC_RESOURCE, resource_name=name, configs=configs)
+        resource = AlterableResource(resource_type=TOPIC_RESOURCE, resource_name=name, configs=configs)
         request = IncrementalAlterConfigsRequest(resources=[resource])
 
         def attempt(deadline: Deadline) -> None:

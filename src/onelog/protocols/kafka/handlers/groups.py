@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from onelog.broker.broker import Commit, Position
 from onelog.errors import InvalidRequest, OnelogError, UnknownMember
 from onelog.model import NO_TOPIC_ID, OFFSET_MAX, TopicName
-from onelog.protocols.contract import Later, Outcome, Reply
+from onelog.protocols.contract import Later, Outcome, ProtocolError, Reply
 from onelog.protocols.kafka.connection import Request
 from onelog.protocols.kafka.errors import Code, KafkaRefusal
 from onelog.protocols.kafka.handlers.context import TRANSACTIONS_REFUSED, Context, Refused, all_done
@@ -40,6 +40,11 @@ IDS_SINCE = 10  # OffsetCommit, OffsetFetch: topics by id
 
 Positions = Mapping[tuple[TopicName, int], Position]
 NO_POSITION = Position(offset=-1)
+
+
+def not_served(context: Context, request: Request) -> Outcome:
+    """Closes, as for a key that is not there."""
+    raise ProtocolError(f"key {request.key}: groups have no members yet")
 
 
 def find_coordinator(context: Context, request: Request) -> Outcome:
