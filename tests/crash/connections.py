@@ -82,7 +82,9 @@ def main(argv: list[str] | None = None) -> int:
             peers = list(_connected(args.connections, doors, rng, stack))
             print(f"{len(peers)} connections are open, their first bytes to come in pieces")
             _exchanged(peers, rng, report, "first")
-            print(f"memory of the broker: {before_mb:.0f} MB before, {rss_mb(served.pid):.0f} MB with all of them")
+            print(
+                f"memory of the broker: {before_mb:.0f} MB before, {rss_mb(served.pid):.0f} MB with all of them"
+            )
             for peer in peers:
                 _renew(peer, doors[peer.dialect][1], rng)
             _exchanged(peers, rng, report, "second")
@@ -159,7 +161,9 @@ def _exchanged(peers: list[Peer], rng: random.Random, report: Report, which: str
             try:
                 done = peer.look()
             except (Mistaken, OSError, ValueError) as error:
-                report.findings.append(f"{peer.dialect}, {which} request {peer.greeting.request!r:.120}: {error}")
+                report.findings.append(
+                    f"{peer.dialect}, {which} request {peer.greeting.request!r:.120}: {error}"
+                )
                 done = True
             if done:
                 poll.unregister(number)
