@@ -172,12 +172,17 @@ def _watched(served: Served, *, minutes: float) -> tuple[float, float]:
 
 
 def _faults(log: Sequence[str]) -> list[str]:
-    """Tracebacks, each with the line before it."""
-    return [
-        " | ".join(line.strip() for line in log[max(0, at - 1) : at + 30])
-        for at, line in enumerate(log)
-        if line.startswith("Traceback")
-    ][:5]
+    """The faults of its own that the broker has told, each kind once, with its whole traceback."""
+    kinds: dict[str, str] = {}
+    for at, line in enumerate(log):
+        if "a fault of ours" in line:
+            told = [line]
+            for following in log[at + 1 :]:
+                if following[:2] == "20":  # the next line of the log, which begins with its date
+                    break
+                told.append(following)
+            kinds.setdefault(told[-1], "\n".join(told))
+    return list(kinds.values())
 
 
 if __name__ == "__main__":
