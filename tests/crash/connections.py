@@ -11,6 +11,7 @@ The broker is a process of its own; it and this one take 20 000 handles at most.
 """
 
 import argparse
+import itertools
 import random
 import resource
 import select
@@ -19,7 +20,7 @@ import tempfile
 import time
 from collections import Counter
 from collections.abc import Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -130,7 +131,7 @@ def _split(request: bytes, rng: random.Random) -> list[bytes]:
     cuts = set(rng.choices(range(1, min(len(request), 12)), k=rng.randrange(6)))
     cuts |= {rng.randrange(1, len(request))}
     edges = [0, *sorted(cuts), len(request)]
-    return [request[a:b] for a, b in zip(edges, edges[1:], strict=False)]
+    return [request[a:b] for a, b in itertools.pairwise(edges)]
 
 
 def _renew(peer: Peer, maker: Maker, rng: random.Random) -> None:
@@ -175,12 +176,9 @@ def _exchanged(peers: list[Peer], rng: random.Random, report: Report, which: str
 
 
 def _pushed(peer: Peer) -> None:
-    try:
+    # What the broker has to say to it, if anything, is read where all answers are.
+    with suppress(OSError):
         peer.door.sendall(peer.pieces.pop(0))
-    except OSError as error:
-        # What the broker has to say to it, if anything, is read where all answers are.
-        peer.pieces.clear()
-        assert error is not None
 
 
 def _beside_the_silent(port: int, rng: random.Random, report: Report) -> None:

@@ -132,7 +132,8 @@ def _attacked(folder: Path, dialect: str, args: argparse.Namespace) -> list[str]
         janitor = Janitor(served.bootstrap)
         port = served.ports[LISTENERS[dialect]]
         attackers = [Attacker(dialect, port, f"{args.seed} {dialect} {n}") for n in range(ATTACKERS)]
-        threads = [threading.Thread(target=w.run, args=(stop,)) for w in (*beside, janitor, *attackers)]
+        runs = [worker.run for worker in beside] + [janitor.run] + [attacker.run for attacker in attackers]
+        threads = [threading.Thread(target=run, args=(stop,)) for run in runs]
         for thread in threads:
             thread.start()
         early_mb, late_mb = _watched(served, minutes=args.minutes)

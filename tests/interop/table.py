@@ -50,7 +50,9 @@ CLIENTS = {
     "kafka-python": Client(f"kafka-python {cache.PYTHON['kafka-python']}", _module("kafka_python")),
     "aiokafka": Client(f"aiokafka {cache.PYTHON['aiokafka']}", _module("aiokafka_driver")),
     "java": Client(f"Java {cache.KAFKA}", cache.java_driver),
-    "tools": Client(f"Kafka's tools {cache.KAFKA}", lambda: [*_module("tools")(), *cache.java(f"{cache.jars()}/*")]),
+    "tools": Client(
+        f"Kafka's tools {cache.KAFKA}", lambda: [*_module("tools")(), *cache.java(f"{cache.jars()}/*")]
+    ),
     "franz": Client(f"franz-go {cache.FRANZ_GO}", cache.franz),
     "kafkajs": Client(f"kafkajs {cache.KAFKAJS}", cache.kafkajs),
 }
@@ -92,8 +94,6 @@ def onelog(folder: Path) -> Iterator[str]:
     """Our broker, with group timings that a test can wait for."""
     with Served(folder / "data") as served:
         yield served.bootstrap
-
-
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -157,7 +157,9 @@ def _table(
                 continue
             there = beside[client, feature]
             like = "the same against Apache Kafka" if there.mark == "no" else "works against Apache Kafka"
-            notes.append(f"{len(notes) + 1}. {CLIENTS[client].title}, {FEATURES[feature]}: {cell.reason} ({like})")
+            notes.append(
+                f"{len(notes) + 1}. {CLIENTS[client].title}, {FEATURES[feature]}: {cell.reason} ({like})"
+            )
             row.append(f"no ({len(notes)})")
         rows.append(row)
     marks = [cell.mark for cell in cells.values()]

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from tests.interop.cache import java, jars
+from tests.interop.cache import jars, java
 
 _CLUSTER_ID = "Lk9WQ1B5QmV4dW1wbGUxMQ"
 _PROPERTIES = """\

@@ -27,7 +27,16 @@ from confluent_kafka.admin import (
     ResourceType,
 )
 
-from tests.interop.clients.harness import CODECS, PATIENCE_S, VALUES, Feature, eventually, expect, main, shared
+from tests.interop.clients.harness import (
+    CODECS,
+    PATIENCE_S,
+    VALUES,
+    Feature,
+    eventually,
+    expect,
+    main,
+    shared,
+)
 
 
 @cache
@@ -250,7 +259,8 @@ def _join(bootstrap: str, name: str, **config: Any) -> None:
     _produce(bootstrap, name, spread=True)
     with ExitStack() as stack:
         members = {
-            member: stack.enter_context(_consumer(bootstrap, name, **config)) for member in ("first", "second")
+            member: stack.enter_context(_consumer(bootstrap, name, **config))
+            for member in ("first", "second")
         }
         for consumer in members.values():
             consumer.subscribe([name])
@@ -284,10 +294,14 @@ def _static(bootstrap: str, name: str) -> None:
     for _ in range(2):
         with _consumer(bootstrap, name, group_instance_id="one", **options) as consumer:
             consumer.subscribe([name])
-            eventually(lambda c=consumer: bool(c.poll(0.2) is None and c.assignment()), "an assignment")
-            expect(len(consumer.assignment()), 2)
+            eventually(partial(_assigned, consumer, 2), "an assignment")
             generations.append(_members(bootstrap, name)[0].group_instance_id)
     expect(generations, ["one", "one"])
+
+
+def _assigned(consumer: Any, count: int) -> bool:
+    consumer.poll(0.2)
+    return len(consumer.assignment()) == count
 
 
 def _members(bootstrap: str, group: str) -> Any:

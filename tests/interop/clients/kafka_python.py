@@ -9,8 +9,11 @@ from typing import Any
 warnings.simplefilter("ignore")
 
 from kafka import KafkaAdminClient, KafkaConsumer, KafkaProducer, TopicPartition  # noqa: E402  # after the filter
-from kafka.admin import ConfigResource, ConfigResourceType  # noqa: E402  # after the filter
-from kafka.admin import OffsetSpec  # noqa: E402  # after the filter
+from kafka.admin import (  # noqa: E402  # after the filter
+    ConfigResource,
+    ConfigResourceType,
+    OffsetSpec,  # after the filter
+)
 from kafka.coordinator.assignors.cooperative_sticky import (  # noqa: E402  # after the filter
     CooperativeStickyAssignor,
 )
@@ -318,8 +321,12 @@ def _static(bootstrap: str, name: str) -> None:
     for _ in range(2):
         with _consumer(bootstrap, name, group_instance_id="one", session_timeout_ms=30_000) as consumer:
             consumer.subscribe([name])
-            eventually(lambda: bool(consumer.poll(200) or consumer.assignment()), "an assignment")  # noqa: B023
-            expect(len(consumer.assignment()), 2)
+            eventually(partial(_assigned, consumer, 2), "an assignment")
+
+
+def _assigned(consumer: Any, count: int) -> bool:
+    consumer.poll(timeout_ms=200)
+    return len(consumer.assignment()) == count
 
 
 def _group_reset(bootstrap: str, name: str) -> None:
@@ -368,9 +375,7 @@ FEATURES: dict[str, Feature] = {
     "group-list": _group_list,
     "group-describe": _group_describe,
     "group-offsets": _group_offsets,
-    "group-cooperative": partial(
-        _join, partition_assignment_strategy=(CooperativeStickyAssignor,)
-    ),
+    "group-cooperative": partial(_join, partition_assignment_strategy=(CooperativeStickyAssignor,)),
     "group-static": _static,
     "group-reset": _group_reset,
     "group-delete-offsets": _group_delete_offsets,

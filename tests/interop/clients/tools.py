@@ -45,9 +45,7 @@ def _from_offset(bootstrap: str, name: str) -> None:
 def _committed_reads(bootstrap: str, name: str) -> None:
     _create(bootstrap, name)
     _produce(bootstrap, name)
-    expect(
-        len(_read(bootstrap, name, 100, "--from-beginning", "--isolation-level", "read_committed")), 100
-    )
+    expect(len(_read(bootstrap, name, 100, "--from-beginning", "--isolation-level", "read_committed")), 100)
 
 
 def _offset(bootstrap: str, name: str, at: str) -> list[str]:
