@@ -10,6 +10,20 @@ from typing import Self
 from uuid import UUID
 
 from onelog.broker.assembly import Parts
+from onelog.broker.groups.words import (
+    NOBODY,
+    GroupDescribed,
+    Joined,
+    JoinedMember,
+    JoinGroup,
+    Leaving,
+    MemberDescribed,
+    MemberProtocol,
+    Membership,
+    Phase,
+    Synced,
+    SyncGroup,
+)
 from onelog.broker.settings import BrokerSettings
 from onelog.broker.subscribers import Subscriber
 from onelog.broker.topics.settings import described
@@ -48,10 +62,19 @@ __all__ = [
     "BrokerSettings",
     "Commit",
     "DirectoryInfo",
+    "GroupDescribed",
+    "JoinGroup",
+    "Joined",
+    "JoinedMember",
+    "Leaving",
     "Marks",
+    "MemberDescribed",
+    "MemberProtocol",
+    "Membership",
     "NewTopic",
     "OffsetAt",
     "PartitionInfo",
+    "Phase",
     "Position",
     "ProduceRules",
     "Read",
@@ -59,6 +82,8 @@ __all__ = [
     "SettingValue",
     "Spot",
     "Subscriber",
+    "SyncGroup",
+    "Synced",
     "Topic",
 ]
 
@@ -220,9 +245,39 @@ class Broker:
 
     # Groups.
 
-    def commit_positions(self, group: str, commits: Sequence[Commit]) -> Ticket[list[OnelogError | None]]:
-        """Remember how far a group has read; each with its own outcome."""
-        return self._parts.positions.commit(group, commits)
+    def join_group(self, request: JoinGroup) -> Ticket[Joined]:
+        """Be a member of the next generation; answered when it has begun."""
+        return self._parts.groups.join(request)
+
+    def sync_group(self, request: SyncGroup) -> Ticket[Synced]:
+        """What a member has to do in its generation; answered when the leader has said it."""
+        return self._parts.groups.sync(request)
+
+    def heartbeat(self, group: str, by: Membership) -> Ticket[None]:
+        """A member is still there; RebalanceInProgress if it is to join again."""
+        return self._parts.groups.heartbeat(group, by)
+
+    def leave_group(self, group: str, leaving: Sequence[Leaving]) -> Ticket[Sequence[OnelogError | None]]:
+        """These are members no more; each with its own outcome."""
+        return self._parts.groups.leave(group, leaving)
+
+    def list_groups(self) -> list[str]:
+        """Every group that has members or positions, or had members not long ago. In an answer, behind barrier()."""
+        return self._parts.holdings.names()
+
+    def describe_group(self, name: str) -> GroupDescribed:
+        """One group as it stands, or UnknownGroup. In an answer, behind barrier()."""
+        return self._parts.holdings.describe(name)
+
+    def delete_groups(self, names: Sequence[str]) -> Ticket[list[OnelogError | None]]:
+        """Forget groups that have no members, with their positions; each with its own outcome."""
+        return self._parts.holdings.delete_groups(names)
+
+    def commit_positions(
+        self, group: str, commits: Sequence[Commit], *, by: Membership = NOBODY
+    ) -> Ticket[list[OnelogError | None]]:
+        """Remember how far a group has read; each with its own outcome. While it has members, they alone may."""
+        return self._parts.holdings.commit(group, commits, by=by)
 
     def positions(
         self, group: str, partitions: Sequence[tuple[TopicName, int]] | None = None
@@ -233,8 +288,11 @@ class Broker:
     def delete_positions(
         self, group: str, partitions: Sequence[tuple[TopicName, int]]
     ) -> Ticket[list[OnelogError | None]]:
-        """Forget how far a group has read; each with its own outcome. What it never committed is done."""
-        return self._parts.positions.delete(group, partitions)
+        """Forget how far a group has read; each with its own outcome. What it never committed is done.
+
+        Of topics that its members read, nothing is forgotten.
+        """
+        return self._parts.holdings.delete_positions(group, partitions)
 
     def subscribe(self, subscriber: Subscriber, group: str, topic: str) -> None:
         """It reads this topic for this group, until it is gone; no membership comes of it."""

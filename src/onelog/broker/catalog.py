@@ -12,6 +12,7 @@ from contextlib import suppress
 from typing import Any
 
 from onelog import metrics as m
+from onelog.broker.groups import rows as groups
 from onelog.broker.positions import rows as positions
 from onelog.broker.producers import rows as producers
 from onelog.broker.topics import rows as topics
@@ -25,7 +26,10 @@ Statement = tuple[str, tuple[Any, ...]]
 _META = "CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID"
 
 # One entry for each version of the file; entries are never changed once released.
-MIGRATIONS: tuple[tuple[str, ...], ...] = ((_META, *topics.TABLES, *positions.TABLES, *producers.TABLES),)
+MIGRATIONS: tuple[tuple[str, ...], ...] = (
+    (_META, *topics.TABLES, *positions.TABLES, *producers.TABLES),
+    (*positions.TIMES, *groups.TABLES),
+)
 
 
 class Catalog:

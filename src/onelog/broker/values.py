@@ -160,13 +160,17 @@ class DirectoryInfo:
 
 @dataclass(frozen=True, slots=True)
 class Commit:
-    """How far a group has read one partition: the next offset that it wants."""
+    """How far a group has read one partition: the next offset that it wants.
+
+    keep_ms: how long it is to be kept, whatever else is done with the group; None: as the broker says.
+    """
 
     topic: TopicName
     partition: int
     offset: int
     leader_epoch: int = -1
     note: str = ""
+    keep_ms: int | None = None
 
 
 class Position(NamedTuple):
