@@ -27,7 +27,9 @@ def resume(decision: Decision) -> None:
     group = decision.group
     for member in group.members.values():
         decision.heard(member)
-    if group.phase in (Phase.PREPARING, Phase.COMPLETING):
+    if not group.members:
+        group.phase = Phase.EMPTY
+    elif group.phase in (Phase.PREPARING, Phase.COMPLETING):
         group.phase = Phase.PREPARING
         group.join_deadline_ms = decision.at.monotonic_ms + group.rebalance_timeout_ms
 
