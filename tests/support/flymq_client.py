@@ -201,11 +201,12 @@ class FlyMQClient:
 
     def _error_text(self, payload: bytes) -> str:
         if self.form is Form.DOCUMENT:
+            # What every program reads is legible here, though not all of it has to be text.
             fields = Fields(payload)
             assert fields.number(1) == 0
-            message = fields.text()
+            message = fields.taken(fields.number(2))
             assert not fields.left
-            return message
+            return message.decode("utf-8", "replace")
         if len(payload) < 6:
             return payload.decode("utf-8")
         length = int.from_bytes(payload[4:6], "big")

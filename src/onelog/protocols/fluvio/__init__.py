@@ -1,0 +1,1 @@
+"""Fluvio: records and offsets on the SPU, topics on the controller."""
