@@ -6,7 +6,7 @@ the failure of a ticket. All of it belongs to one loop.
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Self
+from typing import Any, Self, TypeVar
 from uuid import UUID
 
 from onelog.broker.assembly import Parts
@@ -44,7 +44,9 @@ from onelog.broker.values import (
     SettingValue,
     Spot,
     Topic,
+    TopicChange,
 )
+from onelog.broker.waiting import Waiter
 from onelog.clock import Clock
 from onelog.errors import OnelogError
 from onelog.metrics import Metrics
@@ -85,9 +87,13 @@ __all__ = [
     "SyncGroup",
     "Synced",
     "Topic",
+    "TopicChange",
+    "Waiter",
 ]
 
 NODE_ID = 1
+
+T = TypeVar("T")
 
 
 class Broker:
@@ -101,6 +107,7 @@ class Broker:
         self.settings = settings
         self.opened_ms = clock.wall_ms()
         self._parts = parts
+        self._kept: dict[object, Any] = {}
 
     @classmethod
     async def open(
@@ -121,6 +128,13 @@ class Broker:
     async def close(self) -> None:
         """Write what was staged, answer it, and close the store cleanly."""
         await self._parts.close()
+
+    def kept(self, make: Callable[["Broker"], T]) -> T:
+        """What a dialect keeps for all its connections to this broker: made once, by its class."""
+        found: T | None = self._kept.get(make)
+        if found is None:
+            found = self._kept[make] = make(self)
+        return found
 
     # Topics.
 
@@ -159,6 +173,14 @@ class Broker:
     def grow_partitions(self, name: str, count: int, *, validate_only: bool = False) -> Ticket[Topic]:
         """Add partitions to a topic, up to the count."""
         return self._parts.topics.grow(name, count, validate_only=validate_only)
+
+    def observe_topics(self, observer: Callable[[TopicChange], None]) -> None:
+        """Tell it of every topic that is made, changed or removed from now on, once that is durable."""
+        self._parts.served.observe(observer)
+
+    def unobserve_topics(self, observer: Callable[[TopicChange], None]) -> None:
+        """No more."""
+        self._parts.served.unobserve(observer)
 
     def topic_settings(self, topic: Topic) -> list[SettingValue]:
         """Every setting of the topic, own or default."""
@@ -212,6 +234,10 @@ class Broker:
             view=view,
             dialect=dialect,
         )
+
+    def watch_partition(self, topic: str, partition: int, waiter: Waiter) -> Callable[[], None]:
+        """Tell the waiter what becomes visible there, and of all else to look again for, until it is called off."""
+        return self._parts.fetching.watch(topic, partition, waiter)
 
     def list_offset(
         self,

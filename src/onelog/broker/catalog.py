@@ -29,6 +29,7 @@ _META = "CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT R
 MIGRATIONS: tuple[tuple[str, ...], ...] = (
     (_META, *topics.TABLES, *positions.TABLES, *producers.TABLES),
     (*positions.TIMES, *groups.TABLES),
+    topics.NOTES,
 )
 
 

@@ -26,12 +26,25 @@ class Spot(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Topic:
-    """A topic as it stands. Its settings are its own ones only."""
+    """A topic as it stands. Its settings are its own ones only.
+
+    notes: by dialect, what it wants back as it was given when the topic was made, in its own bytes.
+    Nobody else reads it, and nothing follows from it.
+    """
 
     name: TopicName
     id: UUID
     partition_count: int
     settings: Mapping[str, str] = field(default_factory=dict)
+    notes: Mapping[str, bytes] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class TopicChange:
+    """A topic that is served from now on, or looks different, or is gone."""
+
+    before: Topic | None
+    after: Topic | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +54,7 @@ class NewTopic:
     name: str
     partition_count: int | None = None
     settings: Mapping[str, str | None] = field(default_factory=dict)
+    notes: Mapping[str, bytes] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

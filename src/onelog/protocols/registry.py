@@ -7,6 +7,7 @@ from typing import Final
 
 from onelog.protocols.contract import Endpoint
 from onelog.protocols.fluvio import kernels as fluvio_kernels
+from onelog.protocols.fluvio.endpoint import FluvioEndpoint
 from onelog.protocols.flymq.endpoint import FlyMQEndpoint
 from onelog.protocols.kafka.endpoint import KafkaEndpoint
 from onelog.protocols.rustlog.endpoint import RustLogEndpoint
@@ -19,6 +20,8 @@ ENDPOINTS: Final[tuple[Endpoint, ...]] = (
     TankEndpoint(),
     FlyMQEndpoint(),
     FlyMQEndpoint(for_programs=True),
+    FluvioEndpoint(),
+    FluvioEndpoint(is_unit=True),
 )
 
 

@@ -122,7 +122,7 @@ def test_what_would_have_no_effect_is_refused(name: str, text: str) -> None:
         ("retention.ms", "-2"),
         ("retention.ms", "soon"),
         ("retention.ms", str(1 << 63)),
-        ("segment.bytes", "1048575"),
+        ("segment.bytes", "1023"),
         ("segment.bytes", str(1 << 31)),
         ("segment.ms", "0"),
         ("max.message.bytes", "-1"),

@@ -82,6 +82,7 @@ class TopicsService:
                 new.name,
                 default if new.partition_count is None else new.partition_count,
                 new.settings,
+                new.notes,
             )
             for new in wanted
         ]

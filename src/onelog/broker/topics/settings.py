@@ -90,7 +90,7 @@ TABLE: tuple[TopicSetting, ...] = (
         "int",
         "1073741824",
         "The size at which a segment ends and the next begins.",
-        low=1 << 20,
+        low=1 << 10,
         high=INT_MAX,
     ),
     TopicSetting("segment.index.bytes", "int", "10485760", "The largest index file."),

@@ -1,1 +1,1 @@
-"""Fluvio: records and offsets on the SPU, topics on the controller."""
+"""Fluvio: a controller that tells what there is, and a unit that holds the records; two ports, one process."""

@@ -22,7 +22,7 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from struct import Struct
-from typing import Final
+from typing import Final, NamedTuple
 
 from onelog.binary.compression import Codec, compress, decompress
 from onelog.binary.crc import crc32c
@@ -125,39 +125,58 @@ class Intake:
 class RecordSet:
     """Batches of the log on their way out, and what was lost of them. end: behind the last record."""
 
+    bytes_max: int = 1 << 62
     buffers: list[bytes] = field(default_factory=list)
     size: int = 0
     end: int = 0
     losses: Counter[str] = field(default_factory=Counter)
 
-    def add(self, batch: Batch) -> None:
-        """The batch as Fluvio's: one, but for holes and schemas that change within."""
-        data = batch.payload()
-        appended = batch.timestamp_type is TimestampType.LOG_APPEND_TIME
-        first_ms = batch.max_timestamp_ms if appended else batch.base_timestamp_ms
-        out = bytearray(len(data) + kernels.MORE_BYTES_BACK_MAX * batch.record_count)
-        view = memoryview(out)
-        pos = index = 0
-        while index < batch.record_count:
-            first = index
-            try:
-                pos, index, used, delta, schema, headers, nulls = kernels.to_fluvio(
-                    data, pos, index, batch.record_count, _SCHEMA_NAME, appended, view
-                )
-            except kernels.MalformedRecord as error:
-                where = f"batch at offset {batch.base_offset}"
-                raise InvalidRecord(where, str(error), index=error.index) from error
-            offset = batch.base_offset + delta
-            times = (first_ms, batch.max_timestamp_ms)
-            sealed = _sealed(view[:used], index - first, offset, times, batch.codec, schema)
-            self._append(sealed, offset + index - first, headers, nulls)
+    def add(self, batch: Batch) -> bool:
+        """The batch as Fluvio's: one, but for holes and schemas that change within. False: there is no room.
 
-    def _append(self, sealed: bytes, end: int, headers: int, nulls: int) -> None:
-        self.buffers.append(sealed)
-        self.size += len(sealed)
-        self.end = end
-        self.losses["headers"] += headers
-        self.losses["null_value"] += nulls
+        There always is for the first one.
+        """
+        runs = list(_runs(batch))
+        size = sum(len(run.sealed) for run in runs)
+        if self.size and self.size + size > self.bytes_max:
+            return False
+        self.size += size
+        for run in runs:
+            self.buffers.append(run.sealed)
+            self.end = run.end
+            self.losses["headers"] += run.headers_lost
+            self.losses["null_value"] += run.nulls_lost
+        return True
+
+
+class _Run(NamedTuple):
+    """Records that stand one behind the other, as one batch of Fluvio's."""
+
+    sealed: bytes
+    end: int
+    headers_lost: int
+    nulls_lost: int
+
+
+def _runs(batch: Batch) -> Iterator[_Run]:
+    data = batch.payload()
+    appended = batch.timestamp_type is TimestampType.LOG_APPEND_TIME
+    first_ms = batch.max_timestamp_ms if appended else batch.base_timestamp_ms
+    view = memoryview(bytearray(len(data) + kernels.MORE_BYTES_BACK_MAX * batch.record_count))
+    pos = index = 0
+    while index < batch.record_count:
+        first = index
+        try:
+            pos, index, used, delta, schema, headers, nulls = kernels.to_fluvio(
+                data, pos, index, batch.record_count, _SCHEMA_NAME, appended, view
+            )
+        except kernels.MalformedRecord as error:
+            where = f"batch at offset {batch.base_offset}"
+            raise InvalidRecord(where, str(error), index=error.index) from error
+        offset = batch.base_offset + delta
+        times = (first_ms, batch.max_timestamp_ms)
+        sealed = _sealed(view[:used], index - first, offset, times, batch.codec, schema)
+        yield _Run(sealed, offset + index - first, headers, nulls)
 
 
 def batch_bytes(view: Buffer) -> int:
