@@ -77,6 +77,7 @@ def main(argv: list[str] | None = None) -> int:
     rng = random.Random(args.seed)
     report = Report()
     with tempfile.TemporaryDirectory(prefix="onelog-connections-") as folder, _served(Path(folder)) as served:
+        _beside_the_silent(served.ports["shared"], rng, report)
         before_mb = rss_mb(served.pid)
         doors = _doors(served)
         with ExitStack() as stack:
@@ -89,7 +90,6 @@ def main(argv: list[str] | None = None) -> int:
             for peer in peers:
                 _renew(peer, doors[peer.dialect][1], rng)
             _exchanged(peers, rng, report, "second")
-        _beside_the_silent(served.ports["shared"], rng, report)
         if served.process is None or served.process.poll() is not None:
             report.findings.append("the broker has ended")
     for dialect, count in sorted(report.answered.items()):
@@ -102,7 +102,7 @@ def main(argv: list[str] | None = None) -> int:
 def _served(folder: Path) -> Served:
     settings = folder / "onelog.toml"
     settings.write_text("[server]\nconnections_max = 15000\n")
-    ports = dict.fromkeys(("shared", "tank", "console"), 0)
+    ports = dict.fromkeys(("shared", "tank", "fluvio-sc", "fluvio-spu", "console"), 0)
     return Served(folder / "data", ports=ports, options=[f"--config={settings}"])
 
 
