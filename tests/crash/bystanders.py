@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator
 from confluent_kafka import Consumer, KafkaException, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient, NewTopic
 
+from tests.crash.fluvio_unit import FluvioUnit
 from tests.support.flymq_client import FlyMQClient
 from tests.support.rustlog_client import BinaryClient, JsonClient
 from tests.support.served import Served
@@ -19,6 +20,8 @@ from tests.support.tank_bundles import Message
 from tests.support.tank_client import TankClient
 
 PREFIX = "bystander-"
+TARGET = "fuzzed"
+"""The topic that the attackers' frames name. It stays, so that they get far."""
 PATIENCE_S = 20.0
 JANITOR_PAUSE_S = 2.0
 # So many exchanges, then a new connection: what greets newcomers is worked, too.
@@ -62,11 +65,12 @@ def bystanders(served: Served) -> list[Bystander]:
         Bystander("rustlog JSON", lambda: _rustlog_json(shared)),
         Bystander("rustlog binary", lambda: _rustlog_binary(shared)),
         Bystander("flymq", lambda: _flymq(shared)),
+        Bystander("fluvio", lambda: _fluvio(f"127.0.0.1:{served.ports['fluvio-spu']}")),
         Bystander("tank", lambda: _tank(f"127.0.0.1:{served.ports['tank']}")),
     ]
     admin = AdminClient({"bootstrap.servers": shared, "log_level": 0})
-    names = ["kafka", "rustlog-json", "rustlog-binary", "flymq", "tank"]
-    for topic in admin.create_topics([NewTopic(PREFIX + name, 1, 1) for name in names]).values():
+    names = [PREFIX + name for name in ("kafka", "rustlog-json", "rustlog-binary", "flymq", "fluvio", "tank")]
+    for topic in admin.create_topics([NewTopic(name, 1, 1) for name in [*names, TARGET]]).values():
         topic.result(PATIENCE_S)
     return made
 
@@ -86,7 +90,8 @@ class Janitor:
 
     def clean(self) -> None:
         """Topics and groups that are not the bystanders'."""
-        topics = [t for t in self._admin.list_topics(timeout=PATIENCE_S).topics if not t.startswith(PREFIX)]
+        listed = self._admin.list_topics(timeout=PATIENCE_S).topics
+        topics = [topic for topic in listed if not topic.startswith((PREFIX, TARGET))]
         groups = []
         with contextlib.suppress(KafkaException):
             found = self._admin.list_consumer_groups().result(PATIENCE_S)
@@ -179,6 +184,25 @@ def _flymq(address: str) -> Iterator[Round]:
         assert client.committed(topic, group, 0) == told.offset
 
     with contextlib.closing(client):
+        yield exchange
+
+
+@contextlib.contextmanager
+def _fluvio(address: str) -> Iterator[Round]:
+    topic = PREFIX + "fluvio"
+
+    def exchange(number: int) -> None:
+        value = b"fluvio %d " % number * 10
+        offset = client.produce(topic, 0, value)
+        part = client.fetched(topic, 0, offset)
+        assert part[0] == (offset, value), part
+        with FluvioUnit(address) as reader:
+            stream = reader.stream(topic, 0, offset, PREFIX + "fluvio")
+            assert stream.taken()[0] == (offset, value)
+            stream.keep(offset)
+            assert reader.kept(topic, 0, PREFIX + "fluvio") == offset
+
+    with FluvioUnit(address) as client:
         yield exchange
 
 

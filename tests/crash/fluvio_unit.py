@@ -98,11 +98,16 @@ class FluvioUnit:
         ((code, _, at, end),) = unit.offsets(self.ask(unit.fetch_offsets(topic, partition)))
         assert code == 0, f"{topic}/{partition}: {code}"
         while at < end:
-            (part,) = unit.fetched(self.ask(unit.fetch(topic, (partition, at, FETCH_BYTES))))
-            found = [one for one in values(part.records) if one[0] >= at]
+            found = self.fetched(topic, partition, at)
             assert found, f"{topic}/{partition}: nothing at {at} of {end}"
             yield from found
             at = found[-1][0] + 1
+
+    def fetched(self, topic: str, partition: int, offset: int) -> list[tuple[int, bytes]]:
+        """What one fetch brings."""
+        (part,) = unit.fetched(self.ask(unit.fetch(topic, (partition, offset, FETCH_BYTES))))
+        assert part.code == 0, f"{topic}/{partition}: {part.code}"
+        return [one for one in values(part.records) if one[0] >= offset]
 
     def kept(self, topic: str, partition: int, consumer: str) -> int | None:
         """The last record that this consumer has processed."""

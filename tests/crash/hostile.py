@@ -113,7 +113,7 @@ def main(argv: list[str] | None = None) -> int:
     parser.add_argument("--seed", default="1")
     args = parser.parse_args(argv)
     findings: list[str] = []
-    for dialect in args.dialect or [name for name in LISTENERS if not name.startswith("fluvio")]:
+    for dialect in args.dialect or LISTENERS:
         with tempfile.TemporaryDirectory(prefix="onelog-hostile-") as folder:
             findings += [f"{dialect}: {line}" for line in _attacked(Path(folder), dialect, args)]
     for line in findings:
@@ -124,8 +124,8 @@ def main(argv: list[str] | None = None) -> int:
 def _attacked(folder: Path, dialect: str, args: argparse.Namespace) -> list[str]:
     settings = folder / "onelog.toml"
     settings.write_text(SETTINGS)
-    names = {"shared", "tank", "console", LISTENERS[dialect]}
-    served = Served(folder / "data", ports=dict.fromkeys(sorted(names), 0), options=[f"--config={settings}"])
+    names = ("shared", "tank", "fluvio-sc", "fluvio-spu", "console")
+    served = Served(folder / "data", ports=dict.fromkeys(names, 0), options=[f"--config={settings}"])
     stop = threading.Event()
     with served:
         beside = bystanders(served)

@@ -3,7 +3,9 @@
 `killers` are the frames that end or bloat the reference brokers, from the dossiers.
 """
 
+import base64
 import gzip
+import json
 import random
 import struct
 from collections.abc import Iterator
@@ -13,10 +15,12 @@ from onelog.binary.crc import crc32c
 from onelog.protocols.kafka.versions import APIS
 from onelog.records.batch import Batch
 from onelog.records.record import Record
-from tests.support import flymq_wire, tank_wire
+from tests.support import fluvio_unit_wire, fluvio_wire, flymq_wire, rustlog_client, tank_wire
+from tests.support.fluvio_records import batch_of
 from tests.support.kafka_talk import fetch_request, produce_request
 from tests.support.kafka_wire import request
 from tests.support.random_values import Values
+from tests.support.tank_bundles import Message, pack
 
 GOLDEN = Path(__file__).parents[1] / "golden"
 TOPIC = "fuzzed"
@@ -27,8 +31,10 @@ def seeds(dialect: str) -> list[bytes]:
     """Requests that are in order, most of them."""
     if dialect == "kafka":
         return list(_kafka(random.Random("kafka")))
-    found = [bytes.fromhex(path.read_text()) for path in sorted((GOLDEN / dialect).glob("*.req.hex"))]
-    for path in sorted((GOLDEN / dialect).glob("*.hex")):
+    found = list(_LIVE[dialect]()) * 3
+    folder = GOLDEN / dialect.partition("-")[0]
+    found += [bytes.fromhex(path.read_text()) for path in sorted(folder.glob("*.req.hex"))]
+    for path in sorted(folder.glob("*.hex")):
         lines = path.read_text().splitlines()
         found += [bytes.fromhex(line[2:]) for line in lines if line.startswith("> ")]
     return [frame for frame in found if 0 < len(frame) < 100_000]
@@ -60,6 +66,84 @@ def _kafka(rng: random.Random) -> Iterator[bytes]:
     for version in range(3, 10):
         yield request(0, version, produce_request(records, topic=TOPIC))
         yield request(1, version + 1, fetch_request(0, topic=TOPIC))
+
+
+def _rustlog_live() -> Iterator[bytes]:
+    """Requests for the topic that is there, so that what is wrong with them is found late."""
+    record = base64.b64encode(b"v" * 50).decode()
+    place = {"topic": TOPIC, "partition": 0}
+    for message in (
+        {"type": "Produce", **place, "records": [record, record]},
+        {"type": "Fetch", **place, "offset": 0, "max_bytes": 1000},
+        {"type": "OffsetCommit", "group": "g", **place, "offset": 1},
+        {"type": "OffsetFetch", "group": "g", **place},
+        {"type": "DescribePartition", **place},
+    ):
+        yield _big(json.dumps(message).encode())
+    where = rustlog_client.place(TOPIC, 0)
+    yield _big(b"\x01" + where + rustlog_client.blobs([b"v" * 50, b""]))
+    yield _big(b"\x02" + rustlog_client.text16("g") + where + struct.pack(">QI", 0, 1000))
+    yield _big(b"\x03" + rustlog_client.text16("g") + where + struct.pack(">Q", 1))
+    yield _big(b"\x04" + rustlog_client.text16("g") + where)
+    yield _big(b"\x08" + where)
+
+
+def _flymq_live() -> Iterator[bytes]:
+    place = flymq_wire.text(TOPIC) + flymq_wire.text("g") + struct.pack(">i", 0)
+    yield flymq_wire.produce(TOPIC, b"v" * 50, key=b"k")
+    yield flymq_wire.frame(1, gzip.compress(flymq_wire.produce(TOPIC, b"v" * 50)[8:]), flags=3)
+    for opcode in (0x07, 0x0B):
+        for filter_text in ("", "v+", "$.a.b"):
+            asked = flymq_wire.text(TOPIC) + struct.pack(">iQi", 0, 0, 10) + flymq_wire.text(filter_text)
+            yield flymq_wire.frame(opcode, asked)
+    yield flymq_wire.frame(0x02, flymq_wire.text(TOPIC) + struct.pack(">iQ", 0, 0))
+    yield flymq_wire.frame(0x05, place + flymq_wire.text8("earliest"))
+    yield flymq_wire.frame(0x06, place + struct.pack(">Q", 1))
+    for opcode in (0x60, 0x64):
+        yield flymq_wire.frame(opcode, place)
+    yield flymq_wire.frame(0x61, place + flymq_wire.text8("offset") + struct.pack(">Q", 1))
+    yield flymq_wire.frame(0x66, flymq_wire.text(TOPIC) + struct.pack(">iq", 0, 1_700_000_000_000))
+
+
+def _tank_live() -> Iterator[bytes]:
+    yield tank_wire.produce((TOPIC, [(0, tank_wire.bundle(b"v" * 50, b"w"))]))
+    yield tank_wire.produce((TOPIC, [(0, pack([Message(b"v" * 50, b"k")] * 20, snappy=True))]))
+    for number in (1, 1 << 40):
+        yield tank_wire.produce((TOPIC, [(0, tank_wire.sparse((number, b"v")), number)]), numbered=True)
+    for number in (0, 1, 2, (1 << 64) - 1):
+        yield tank_wire.fetch((TOPIC, [(0, number), (1, number)]))
+    yield tank_wire.frame(6, struct.pack("<I", 1) + tank_wire.text(TOPIC))
+
+
+def _unit_live() -> Iterator[bytes]:
+    for version in (7, 24, 25):
+        yield fluvio_unit_wire.produce(TOPIC, (0, batch_of(b"v" * 50, b"w", key=b"k")), version=version)
+    yield fluvio_unit_wire.fetch_offsets(TOPIC, 0, 1)
+    yield fluvio_unit_wire.fetch(TOPIC, (0, 0, 1000))
+    for offset in (0, 1, -1):
+        yield fluvio_unit_wire.stream(TOPIC, 0, offset, consumer="g")
+    yield (
+        fluvio_unit_wire.stream(TOPIC, 0) + fluvio_unit_wire.acknowledge((1, 1)) + fluvio_unit_wire.keep(1, 0)
+    )
+    yield fluvio_unit_wire.consumer_offsets(topic=TOPIC, consumer="g")
+    yield fluvio_unit_wire.forget(TOPIC, 0, "g")
+
+
+def _controller_live() -> Iterator[bytes]:
+    yield fluvio_wire.api_versions()
+    yield fluvio_wire.create("fuzzed-too")
+    for label in ("Topic", "Partition", "Spu", "SpuGroup", "SmartModule"):
+        yield fluvio_wire.watch(label)
+        yield fluvio_wire.list_objects(label, TOPIC)
+
+
+_LIVE = {
+    "rustlog": _rustlog_live,
+    "flymq": _flymq_live,
+    "tank": _tank_live,
+    "fluvio-sc": _controller_live,
+    "fluvio-spu": _unit_live,
+}
 
 
 def _kafka_killers() -> Iterator[bytes]:
@@ -141,7 +225,7 @@ def _fluvio_killers() -> Iterator[bytes]:
     yield struct.pack(">i", 0)
     yield struct.pack(">i", -5)
     yield struct.pack(">i", (1 << 31) - 1) + bytes(100)
-    for frame in seeds("fluvio"):
+    for frame in seeds("fluvio-spu"):
         # Every produced batch, with the bit of a schema.
         at = frame.find(b"\xff\xff\xff\xff\x02")
         if at > 0 and frame[4:6] == b"\x00\x00":
