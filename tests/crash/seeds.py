@@ -74,7 +74,7 @@ def _rustlog_live() -> Iterator[bytes]:
     place = {"topic": TOPIC, "partition": 0}
     for message in (
         {"type": "Produce", **place, "records": [record, record]},
-        {"type": "Fetch", **place, "offset": 0, "max_bytes": 1000},
+        {"type": "Fetch", **place, "offset": 0, "max_bytes": 1000, "group_id": "g"},
         {"type": "OffsetCommit", "group": "g", **place, "offset": 1},
         {"type": "OffsetFetch", "group": "g", **place},
         {"type": "DescribePartition", **place},

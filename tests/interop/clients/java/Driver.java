@@ -82,7 +82,8 @@ public final class Driver {
             System.err.println(error.toString().lines().findFirst().orElse("?"));
             System.exit(1);
         }
-        System.exit(0);
+        // Not exit: a member that is told to stop ends while the JVM is already shutting down.
+        Runtime.getRuntime().halt(0);
     }
 
     private Map<String, Feature> features() {
