@@ -189,7 +189,9 @@ DIALECTS = (
         "rustlog JSON",
         "shared",
         _rustlog_json({"type": "Produce", "topic": WRITTEN, "partition": 0, "records": [_RECORD]}),
-        _rustlog_json({"type": "Fetch", "topic": READ, "partition": 0, "offset": 5, "max_bytes": 1, "group_id": "g"}),
+        _rustlog_json(
+            {"type": "Fetch", "topic": READ, "partition": 0, "offset": 5, "max_bytes": 1, "group_id": "g"}
+        ),
         4,
         _sized,
     ),
