@@ -8,7 +8,7 @@ import difflib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from onelog.broker.values import SettingValue, Topic
+from onelog.broker.values import ListChange, SettingChange, SettingValue, Topic
 from onelog.errors import InvalidConfig
 from onelog.storage.log import LogSettings
 from onelog.storage.retention import Limits
@@ -137,10 +137,11 @@ def policy_of(own: Mapping[str, str]) -> TopicPolicy:
     )
 
 
-def changed(own: Mapping[str, str], changes: Mapping[str, str | None]) -> dict[str, str]:
+def changed(own: Mapping[str, str], changes: Mapping[str, SettingChange]) -> dict[str, str]:
     """The settings after the changes, in one spelling, or InvalidConfig."""
     settings = dict(own)
-    for name, text in changes.items():
+    for name, change in changes.items():
+        text = _listed(own, name, change) if isinstance(change, ListChange) else change
         value = None if text is None else checked(name, text)
         if name not in BY_NAME:
             raise _unknown(name, str(text))
@@ -149,6 +150,19 @@ def changed(own: Mapping[str, str], changes: Mapping[str, str | None]) -> dict[s
         else:
             settings[name] = value
     return settings
+
+
+def _listed(own: Mapping[str, str], name: str, change: ListChange) -> str:
+    """The list after the change; each word stands there once."""
+    setting = BY_NAME.get(name)
+    text = change.added or change.removed
+    if setting is None:
+        raise _unknown(name, text)
+    if setting.kind != "list":
+        raise InvalidConfig(key=name, value=text, expected="a list, to add to or take from")
+    words = _split(own.get(name, setting.default))
+    gone = _split(change.removed)
+    return ",".join(dict.fromkeys(word for word in [*words, *_split(change.added)] if word not in gone))
 
 
 def _unknown(name: str, text: str) -> InvalidConfig:
@@ -212,7 +226,11 @@ def _word(setting: TopicSetting, text: str) -> str:
 
 
 def _words(setting: TopicSetting, text: str) -> str:
-    return ",".join(word.strip() for word in text.split(",") if word.strip())
+    return ",".join(_split(text))
+
+
+def _split(text: str) -> list[str]:
+    return [word.strip() for word in text.split(",") if word.strip()]
 
 
 _KINDS: Mapping[str, Callable[[TopicSetting, str], str]] = {
