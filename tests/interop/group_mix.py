@@ -26,8 +26,7 @@ from confluent_kafka import Producer
 from confluent_kafka.admin import AdminClient, NewTopic
 
 from tests.interop import cache
-from tests.interop.table import CLIENTS, ROOT, onelog
-from tests.interop.yardstick import apache_kafka
+from tests.interop.table import BROKERS, CLIENTS, ROOT
 
 PARTITIONS = 6
 PATIENCE_S = 40.0
@@ -233,7 +232,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("--client", action="append", choices=MEMBERS)
     parser.add_argument("--protocol", action="append", choices=("range", "cooperative-sticky"))
     parser.add_argument("--mixed", action="store_true", help="all clients in one group, too")
-    parser.add_argument("--against", choices=("onelog", "kafka"), default="onelog")
+    parser.add_argument("--against", choices=BROKERS, default="onelog")
     args = parser.parse_args(argv)
     clients = args.client or list(MEMBERS)
     plays = [
@@ -246,14 +245,13 @@ def main(argv: Sequence[str] | None = None) -> int:
         plays.append(("mixed-range", "range", list(MEMBERS)))
     failed = False
     try:
-        broker = onelog if args.against == "onelog" else apache_kafka
         with (
             tempfile.TemporaryDirectory(prefix="onelog-groups-") as folder,
-            broker(Path(folder)) as bootstrap,
+            BROKERS[args.against](Path(folder)) as addresses,
         ):
             for name, protocol, of in plays:
                 begin = time.monotonic()
-                group = played(bootstrap, name, protocol, of)
+                group = played(addresses["shared"], name, protocol, of)
                 twice = sum(count > 1 for count in group.story.processed.values())
                 print(
                     f"{name}: {group.sent} records, {len(group.story.processed)} processed, {twice} of them more "

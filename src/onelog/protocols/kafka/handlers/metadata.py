@@ -38,7 +38,9 @@ def metadata(context: Context, request: Request) -> Outcome:
         if wants_all:
             found = [_topic(context, topic, body) for topic in context.broker.topics()]
         else:
-            found = [_answer(context, one, ticket, request) for one, ticket in zip(topics, asked, strict=True)]
+            found = [
+                _answer(context, one, ticket, request) for one, ticket in zip(topics, asked, strict=True)
+            ]
         return _response(context, found, body)
 
     return Later(all_done([*asked, context.broker.barrier()]), answer=answer)
@@ -66,7 +68,10 @@ def _answer(
 ) -> MetadataResponseTopic:
     error = ticket.error
     if error is None:
-        return _topic(context, ticket.result(), request.body)
+        try:
+            return _topic(context, ticket.result(), request.body)
+        except OnelogError as gone:  # it was removed while the answer waited
+            error = gone
     return MetadataResponseTopic(
         error_code=context.refuse(error),
         name=asked.name if request.version >= BY_ID_SINCE else asked.name or "",
