@@ -20,7 +20,7 @@ from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 
-from benchmarks.measure import rss_mb
+from benchmarks.measure import peak_mb, rss_mb
 from tests.crash.bystanders import Janitor, bystanders
 from tests.crash.mutations import mutated
 from tests.crash.seeds import killers, seeds
@@ -144,7 +144,7 @@ def _attacked(folder: Path, dialect: str, args: argparse.Namespace) -> list[str]
         threads = [threading.Thread(target=run) for run in runs]
         for thread in threads:
             thread.start()
-        early_mb, late_mb = _watched(served, truce, minutes=args.minutes)
+        early_mb, late_mb, highest_mb = _watched(served, truce, minutes=args.minutes)
         stop.set()
         for thread in threads:
             thread.join()
@@ -157,27 +157,28 @@ def _attacked(folder: Path, dialect: str, args: argparse.Namespace) -> list[str]
     sent = sum(attacker.sent for attacker in attackers)
     worked = ", ".join(f"{w.name} {w.done} (slowest {w.slowest_s * 1000:.0f} ms)" for w in beside)
     print(
-        f"{dialect}: {sent} frames in {args.minutes:g} min; memory {early_mb:.0f} MB, at the end {late_mb:.0f} MB"
+        f"{dialect}: {sent} frames in {args.minutes:g} min; memory {early_mb:.0f} MB, "
+        f"at the end {late_mb:.0f} MB, at most {highest_mb:.0f} MB"
     )
     print(f"    beside it: {worked}; {janitor.deleted} topics and groups were made and deleted")
     return findings
 
 
-def _watched(served: Served, truce: threading.Event, *, minutes: float) -> tuple[float, float]:
-    """Memory after a minute (a third of a shorter run), and at the end, each in a truce."""
+def _watched(served: Served, truce: threading.Event, *, minutes: float) -> tuple[float, float, float]:
+    """Memory after a minute (a third of a shorter run), and at the end, each in a truce; and its peak."""
     assert served.process is not None
     whole_s = minutes * 60
     found: list[float] = []
     for pause_s in (first_s := min(60.0, whole_s / 3), whole_s - first_s):
         with contextlib.suppress(subprocess.TimeoutExpired):
             served.process.wait(timeout=pause_s)
-            return 0.0, 0.0
+            return 0.0, 0.0, 0.0
         truce.set()
         # What was under way is answered, and what a frame took is given back.
         time.sleep(TRUCE_S)
         found.append(rss_mb(served.pid))
         truce.clear()
-    return found[0], found[1]
+    return found[0], found[1], peak_mb(served.pid)
 
 
 def _faults(log: Sequence[str]) -> list[str]:
