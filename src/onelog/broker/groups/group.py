@@ -86,7 +86,7 @@ class Gathering:
 
 @dataclass(slots=True)
 class Group:
-    """One group. Changed while a decision is made about its copy, and never after."""
+    """One group. Changed while a decision is made about its copy, and never after, but for its sessions."""
 
     name: str
     phase: Phase = Phase.EMPTY

@@ -159,7 +159,8 @@ class GroupsService:
         changes, answers = decide(self._state, command, at=self._now(), limits=self._limits)
         statements = self._changed(changes)
         durable = self._catalog.write(statements) if statements else self._catalog.barrier()
-        self._watch(command.group)
+        if not isinstance(command, Heartbeat):  # it makes nothing due any sooner
+            self._watch(command.group)
         for ask, outcome in answers:
             if ask in self._asked:  # unless it was ended already, with all others
                 _, ticket = self._asked.pop(ask)
