@@ -2,13 +2,17 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from onelog.broker.values import Position
 from onelog.errors import InvalidRequest, NoteTooLarge
 from onelog.model import POSITION_MAX, TopicId
 
 Place = tuple[TopicId, int]
+
+# The last moment that a row can say: a peer may ask for longer, and a transaction with more in it would fail
+# as if the disk had.
+MOMENT_MS_MAX: Final = (1 << 63) - 1
 
 
 class Kept(NamedTuple):
@@ -74,7 +78,7 @@ def decide(
         raise InvalidRequest(
             reason=f"group {group!r}: position {position.offset}; expected 0 to {POSITION_MAX}."
         )
-    expires_ms = None if keep_ms is None else now_ms + keep_ms
+    expires_ms = None if keep_ms is None else min(now_ms + keep_ms, MOMENT_MS_MAX)
     return Committed(group, topic_id, partition, Kept(position, now_ms, expires_ms))
 
 
