@@ -139,6 +139,7 @@ def test_a_log_that_cannot_be_read_is_closed_and_the_others_go_on(tmp_path: Path
             await desk.topic(partition_count=2)
             await desk.append(batch("a"))
             await desk.append(batch("b"), partition=1)
+            await desk.settle()
             (tmp_path / "orders-0" / ("0" * 20 + ".log")).write_bytes(b"")
             waiting = desk.wait_read(read(1), wait_ms=60_000)
             for _ in range(2):
@@ -288,6 +289,7 @@ def test_a_damaged_log_is_told_in_the_broker_s_own_log(
         async with open_desk(tmp_path) as desk:
             await desk.topic()
             await desk.append(batch("a"))
+            await desk.settle()
             (tmp_path / "orders-0" / ("0" * 20 + ".log")).write_bytes(b"")
             for _ in range(2):
                 with pytest.raises(PartitionClosed):
@@ -304,6 +306,7 @@ def test_a_bit_that_flipped_on_disk_is_served_to_nobody_who_could_not_see_it(tmp
         async with open_desk(tmp_path) as desk:
             await desk.topic()
             await desk.append(batch("bob"))
+            await desk.settle()
             segment = tmp_path / "orders-0" / ("0" * 20 + ".log")
             segment.write_bytes(segment.read_bytes().replace(b"bob", b"BOB"))
             partition = _partition(desk)

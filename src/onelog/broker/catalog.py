@@ -12,6 +12,7 @@ from contextlib import suppress
 from typing import Any
 
 from onelog import metrics as m
+from onelog.broker import directory
 from onelog.broker.positions import rows as positions
 from onelog.broker.producers import rows as producers
 from onelog.broker.topics import rows as topics
@@ -25,7 +26,10 @@ Statement = tuple[str, tuple[Any, ...]]
 _META = "CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID"
 
 # One entry for each version of the file; entries are never changed once released.
-MIGRATIONS: tuple[tuple[str, ...], ...] = ((_META, *topics.TABLES, *positions.TABLES, *producers.TABLES),)
+MIGRATIONS: tuple[tuple[str, ...], ...] = (
+    (_META, *topics.TABLES, *positions.TABLES, *producers.TABLES),
+    directory.TABLES,
+)
 
 
 class Catalog:
@@ -44,6 +48,7 @@ class Catalog:
         self._waiting: list[Ticket[None]] = []
         self._in_flight: list[Ticket[None]] | None = None
         self._is_scheduled = False
+        self.transaction = directory.load(self.rows).transaction
 
     def rows(self, sql: str) -> list[tuple[Any, ...]]:
         """What is there, for the start: while serving, memory is read instead."""
@@ -58,6 +63,17 @@ class Catalog:
         self._waiting.append(ticket)
         self._schedule()
         return ticket
+
+    def write_now(self, statements: Sequence[Statement]) -> None:
+        """All of these, durable on return. For the start: nobody is served yet, and nothing is pending."""
+        assert self._in_flight is None
+        assert not self._waiting
+        try:
+            self._file.write([*statements, directory.counted(self.transaction + 1)])
+        except OnelogError as error:
+            self.fail(error)
+            raise
+        self.transaction += 1
 
     def barrier(self) -> Ticket[None]:
         """Done when every change so far is durable; at once when none is pending."""
@@ -103,7 +119,8 @@ class Catalog:
         self._is_scheduled = False
         if not self._waiting:
             return
-        statements, self._statements = self._statements, []
+        statements = [*self._statements, directory.counted(self.transaction + 1)]
+        self._statements = []
         self._in_flight, self._waiting = self._waiting, []
         try:
             future = self._thread.submit(self._file.write, statements)
@@ -123,6 +140,7 @@ class Catalog:
         if self.failed is not None:
             return  # every ticket has been told
         self._transactions.add()
+        self.transaction += 1
         for ticket in done:
             ticket.resolve(None)
         if self._waiting:

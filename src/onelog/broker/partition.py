@@ -1,7 +1,8 @@
 """The asynchronous owner of one log: its order, its answers, and who waits for its records.
 
-An append is ordered when it returns and answered when it is durable. So is everything that
-saw it: a repeated batch, a refusal for its sequence. Readers see what is durable and no more.
+An append is ordered when it returns and answered when it is visible: durable, or on `os` topics
+written. So is everything that saw it: a repeated batch, a refusal for its sequence. Readers see
+what is visible and no more.
 Parses nothing and knows no policy but what its topic's settings say.
 """
 
@@ -87,14 +88,21 @@ class Partition:
 
     @property
     def marks(self) -> Marks:
-        """How far the log is."""
-        return self.log.marks
+        """How far the log is, as those outside may know it: durable is what they may see."""
+        log = self.log
+        return log.marks._replace(durable=log.visible) if log.is_os else log.marks
 
     def append(self, batches: Sequence[Batch], *, now_ms: int) -> Ticket[AppendResult]:
-        """In this order, behind everything before; the ticket is done when it is durable."""
-        log = self.log
+        """In this order, behind everything before; the ticket is done when it is visible."""
         if self._committer.failed is not None:
             return Ticket.refused(self._committer.failed)
+        if self.is_open and self._committer.is_full:
+            # It gets its offsets when there is room; those behind it wait behind it.
+            return self._committer.hold(lambda: self._append(batches, now_ms))
+        return self._append(batches, now_ms)
+
+    def _append(self, batches: Sequence[Batch], now_ms: int) -> Ticket[AppendResult]:
+        log = self.log
         try:
             appended = log.append(batches, leader_epoch=self.leader_epoch, now_ms=now_ms)
         except OnelogError as error:
@@ -121,7 +129,7 @@ class Partition:
         is_checked: nobody behind us holds them against their checksums, so it is done here.
         """
         log = self.log
-        marks = log.marks
+        marks = self.marks
         if not marks.start <= offset <= marks.appended:
             raise OffsetOutOfRange(
                 topic=self.topic,
@@ -154,13 +162,13 @@ class Partition:
         """The first visible record of this time or later."""
         log = self.log
         with self._closing_when_damaged():
-            return log.find_time(timestamp_ms, offset_max=visible_end(log.marks, isolation))
+            return log.find_time(timestamp_ms, offset_max=visible_end(self.marks, isolation))
 
     def find_max_timestamp(self, *, isolation: Isolation) -> Found | None:
         """The visible record with the latest time."""
         log = self.log
         with self._closing_when_damaged():
-            return log.find_max_timestamp(offset_max=visible_end(log.marks, isolation))
+            return log.find_max_timestamp(offset_max=visible_end(self.marks, isolation))
 
     def aborted(self, first: int, end: int) -> list[Aborted]:
         """The transactions of this range that were undone."""
@@ -178,7 +186,7 @@ class Partition:
         log = self.log
         return PartitionInfo(
             start=log.marks.start,
-            high_watermark=log.marks.durable,
+            high_watermark=log.visible,
             stable=log.marks.stable,
             offset_next=log.marks.appended,
             leader_epoch=self.leader_epoch,
@@ -218,15 +226,19 @@ class Partition:
         for waiter in list(self._waiters):
             waiter.wake()
 
-    def close(self, error: OnelogError) -> Ticket[None]:
-        """Serve this error from now on; done when nothing works on the files any more."""
+    def close(self, error: OnelogError, *, keeps_tail: bool = False) -> Ticket[None]:
+        """Serve this error from now on; done when nothing works on the files any more.
+
+        keeps_tail: the log is damaged, and what was acknowledged and is not in its files is kept.
+        """
         log, self._log, self._closed = self._log, None, error
         self._unseen.clear()
         self.wake()
         if log is None:
             return Ticket.resolved(None)
         # Its index is worth no sync: the files go, or are not to be trusted.
-        return self._committer.detach(log, error).then(lambda _: log.close(leaves_index=False))
+        released = self._committer.detach(log, error, keeps_tail=keeps_tail)
+        return released.then(lambda _: log.close(leaves_index=False))
 
     def shut(self) -> None:
         """The broker stops: nothing works on the files any more."""
@@ -243,13 +255,13 @@ class Partition:
             closed = closed_because(error, topic=self.topic, partition=self.index)
             if not _is_out_of_handles(error):
                 LOG.error("%s", closed)
-                self.close(closed)
+                self.close(closed, keeps_tail=True)
             raise closed from error
 
     def _tell_waiters(self) -> None:
-        durable = self.log.marks.durable
+        visible = self.log.visible
         size = 0
-        while self._unseen and self._unseen[0][0] <= durable:
+        while self._unseen and self._unseen[0][0] <= visible:
             size += self._unseen.popleft()[1]
         for waiter in list(self._waiters):
             waiter.seen(size)

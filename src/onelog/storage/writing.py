@@ -1,20 +1,25 @@
-"""Which bytes go to which segment, and in which order they get there.
+"""One log's part of a round: which bytes go to which segment, and in which order they get there.
 
 Planned on the loop's thread from the log's tail; carried out by a worker, which makes system
-calls and touches nothing that readers look at; published on the loop's thread again.
+calls and touches nothing that readers look at; published on the loop's thread when the root
+says that it counts, or given up. What was written and is given up is a leftover: it counts
+for nothing, and is overwritten by position or removed.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from onelog.errors import DiskFull
 from onelog.records.batch import Batch
 from onelog.storage import layout, snapshot
-from onelog.storage.disk import Buffer, Disk, DiskFile
+from onelog.storage.disk import Buffer, DiskFile
 from onelog.storage.handles import Handle, Handles
 from onelog.storage.home import Home
-from onelog.storage.index import RELATIVE_MAX
+from onelog.storage.index import RELATIVE_MAX, IndexMark
+from onelog.storage.leftovers import remove_newer
 from onelog.storage.producers import Producers
 from onelog.storage.segment import Segment
+from onelog.storage.whole import write_files
 
 
 @dataclass(frozen=True)
@@ -38,17 +43,21 @@ class Piece:
     buffers: list[Buffer] = field(default_factory=list)
     bytes_added: int = 0
     files: dict[str, bytes] | None = None
+    mark: IndexMark | None = None
     handle: Handle | None = None
     file: DiskFile | None = None
 
 
-class WriteJob:
-    """One turn's records of one log, on their way to its segment files."""
+class SettleJob:
+    """What a log's tail had when its round began, on its way to the log's segment files."""
 
-    def __init__(self, home: Home, pieces: list[Piece], *, batch_count: int, makes_home: bool) -> None:
+    def __init__(
+        self, home: Home, pieces: list[Piece], *, batch_count: int, makes_home: bool, has_leftovers: bool
+    ) -> None:
         self.pieces = pieces
         self.batch_count = batch_count
         self.makes_home = makes_home
+        self.has_leftovers = has_leftovers
         self._home = home
 
     @property
@@ -56,23 +65,48 @@ class WriteJob:
         """The offset behind the last record of this job."""
         return self.pieces[-1].offset_end
 
+    @property
+    def active_end(self) -> int:
+        """How much of the newest segment counts."""
+        return self.pieces[-1].position + self.pieces[-1].bytes_added
+
     def run(self) -> None:
         """Write and sync all of it. In a worker's thread; afterwards, it survives a power cut."""
+        try:
+            self._run()
+        except DiskFull:
+            # The files are let go, and the news of a write that failed behind our back goes with
+            # the last handle: it is asked for now. What was written stays as a leftover.
+            for file in filter(None, map(_file_of, self.pieces)):
+                file.sync()
+            raise
+
+    def _run(self) -> None:
         if self.makes_home:
             self._home.make()
+        if self.has_leftovers:
+            remove_newer(self._home, than=self._standing_base())
         for piece in self.pieces:
             self._write(piece)
+
+    def _standing_base(self) -> int:
+        first = self.pieces[0]
+        return -1 if first.is_new else first.segment.base_offset
 
     def _write(self, piece: Piece) -> None:
         disk = self._home.disk
         if piece.is_new:
             piece.file = disk.open(piece.segment.path, create=True)
             assert piece.file.size() == 0
-        file = piece.file or (piece.handle.file if piece.handle else None)
-        if file is not None:
-            if piece.buffers:
-                file.write_at(piece.position, piece.buffers)
-            file.sync()
+        file = _file_of(piece)
+        assert file is not None
+        if piece.buffers:
+            file.write_at(piece.position, piece.buffers)
+        end = piece.position + piece.bytes_added
+        if self.has_leftovers and file.size() > end:
+            # A newer segment makes this one pass for sealed: then all of it counts.
+            file.truncate(end)
+        file.sync()
         if piece.files is not None:
             write_files(disk, piece.files)
         if piece.is_new or piece.files is not None:
@@ -105,7 +139,13 @@ class Plan:
             # Before anything is noted: where a file cannot be opened, nothing was planned.
             handle = handles.pin(active.path)
             self.pieces.append(
-                Piece(active, position=active.size, offset_end=active.offset_end, handle=handle)
+                Piece(
+                    active,
+                    position=active.size,
+                    offset_end=active.offset_end,
+                    mark=active.index.mark(),
+                    handle=handle,
+                )
             )
 
     def add(self, batch: Batch, *, now_ms: int) -> None:
@@ -141,9 +181,15 @@ class Plan:
         segment = Segment(self._handles, self._home.path, base_offset, created_ms=now_ms)
         self.pieces.append(Piece(segment, position=0, offset_end=base_offset, is_new=True))
 
-    def job(self, *, batch_count: int, makes_home: bool) -> WriteJob:
-        """What a worker is to do. end_write unpins the files."""
-        return WriteJob(self._home, self.pieces, batch_count=batch_count, makes_home=makes_home)
+    def job(self, *, batch_count: int, makes_home: bool, has_leftovers: bool) -> SettleJob:
+        """What a worker is to do. publish or give_up lets its files go."""
+        return SettleJob(
+            self._home,
+            self.pieces,
+            batch_count=batch_count,
+            makes_home=makes_home,
+            has_leftovers=has_leftovers,
+        )
 
     def _is_full_for(self, batch: Batch, now_ms: int) -> bool:
         piece = self.pieces[-1]
@@ -179,8 +225,10 @@ def publish(handles: Handles, pieces: Sequence[Piece]) -> list[Segment]:
 
 
 def give_up(handles: Handles, pieces: Sequence[Piece]) -> None:
-    """None of it counts, whatever of it was written: its files are let go."""
+    """None of it counts, whatever of it was written: its files are let go, the index is as before."""
     for piece in pieces:
+        if piece.mark is not None:
+            piece.segment.index.cut(piece.mark)
         if piece.handle is not None:
             handles.unpin(piece.handle)
         if piece.file is not None:
@@ -199,14 +247,6 @@ def index_files(segment: Segment) -> dict[str, bytes]:
     }
 
 
-def write_files(disk: Disk, files: Mapping[str, bytes]) -> None:
-    """Small files, whole and synced."""
-    for path, data in files.items():
-        file = disk.open(path, create=True)
-        try:
-            file.write_at(0, [data])
-            if file.size() != len(data):
-                file.truncate(len(data))
-            file.sync()
-        finally:
-            file.close()
+def _file_of(piece: Piece) -> DiskFile | None:
+    """The open file of a piece; None when it is new and was not made."""
+    return piece.file or (piece.handle.file if piece.handle else None)

@@ -296,6 +296,7 @@ def test_a_removal_that_was_cut_off_is_finished_at_the_next_start(tmp_path: Path
         async with open_desk(tmp_path) as desk:
             await desk.topic()
             await desk.append(batch("a"))
+            await desk.settle()
             desk.disk.removals.fail(DiskFull(path="orders-0", doing="moving it"))
             assert _codes(await desk.broker.delete_topics(["orders"])) == ["orders"]
         assert (tmp_path / "orders-0").exists()
@@ -317,7 +318,11 @@ def test_a_forgotten_removal_leaves_no_row(tmp_path: Path) -> None:
             await desk.broker.delete_topics(["orders"])
             await desk.topic()
             await desk.broker.barrier()
-            assert desk.broker._parts.catalog.rows("SELECT id FROM removed_topics") == []
+            removed = "SELECT id FROM removed_topics"
+            assert len(desk.broker._parts.catalog.rows(removed)) == 1, "the commit log has a record of it"
+            await desk.settle()
+            await desk.broker.barrier()
+            assert desk.broker._parts.catalog.rows(removed) == []
 
     run(story())
 
@@ -372,16 +377,21 @@ def test_files_go_when_no_partition_is_written_any_more_even_if_one_does_not_clo
                 raise DiskFull(path="orders-0", doing="writing its index")
 
             desk.broker._parts.served.partition("orders", 0).log.close = full  # type: ignore[method-assign]  # a full disk
+            await desk.append(batch("a"), partition=1)
+            desk.disk.settling.shut()
+            settling = desk.broker._parts.settler.round()
             desk.syncs.shut()
-            written = desk.append(batch("a"), partition=1)
+            written = desk.append(batch("b"), partition=1)
             await turns()
             deleting = desk.broker.delete_topics(["orders"])
             await desk.broker.barrier()
             await turns(50)
             assert isinstance(written.error, UnknownTopic)
             assert not deleting.done
+            desk.disk.settling.open()
             desk.syncs.open()
             assert _codes(await deleting) == ["disk_full"]
+            assert settling.done
             assert desk.broker.topics() == []
             await desk.topic()  # waits for the files of its predecessor
             assert desk.failures == []

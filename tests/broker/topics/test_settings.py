@@ -8,7 +8,16 @@ from uuid import UUID
 
 import pytest
 
-from onelog.broker.topics.settings import BY_NAME, TABLE, TopicSetting, changed, checked, described, policy_of
+from onelog.broker.topics.settings import (
+    BY_NAME,
+    TABLE,
+    Durability,
+    TopicSetting,
+    changed,
+    checked,
+    described,
+    policy_of,
+)
 from onelog.broker.values import Topic
 from onelog.errors import InvalidConfig
 from onelog.model import TopicName
@@ -17,6 +26,7 @@ from onelog.storage.retention import Limits
 
 HONOURED = {
     "index.interval.bytes",
+    "durability",
     "max.message.bytes",
     "message.timestamp.after.max.ms",
     "message.timestamp.before.max.ms",
@@ -34,7 +44,7 @@ def test_these_have_an_effect_and_no_others() -> None:
 
 def test_the_table_is_in_the_order_of_names_and_each_stands_once() -> None:
     assert [setting.name for setting in TABLE] == sorted(BY_NAME)
-    assert len(TABLE) == 33
+    assert len(TABLE) == 34
 
 
 @pytest.mark.parametrize("setting", TABLE, ids=lambda s: s.name)
@@ -104,6 +114,7 @@ def test_the_defaults_make_this_policy() -> None:
 
 def test_every_honoured_setting_is_in_the_policy() -> None:
     own = {
+        "durability": "os",
         "index.interval.bytes": "1",
         "max.message.bytes": "2",
         "message.timestamp.after.max.ms": "3",
@@ -116,6 +127,7 @@ def test_every_honoured_setting_is_in_the_policy() -> None:
     }
     assert set(own) == HONOURED
     policy = policy_of(own)
+    assert policy.durability is Durability.OS
     assert policy.batch_bytes_max == 2
     assert (policy.timestamp_after_max_ms, policy.timestamp_before_max_ms) == (3, 4)
     assert policy.restamps

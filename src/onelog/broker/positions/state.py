@@ -1,6 +1,6 @@
 """How far each group has read: what may be remembered, and what a change does. Pure."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from onelog.broker.values import Position
@@ -59,6 +59,16 @@ def decide(
             reason=f"group {group!r}: position {position.offset}; expected 0 to {POSITION_MAX}."
         )
     return Committed(group, topic_id, partition, position)
+
+
+def beyond(state: PositionsState, ends: Mapping[Place, int]) -> list[Committed]:
+    """Positions behind the ends of logs that may have lost records: each brought back to the end."""
+    return [
+        Committed(group, *place, position._replace(offset=ends[place]))
+        for group, places in state.by_group.items()
+        for place, position in places.items()
+        if place in ends and position.offset > ends[place]
+    ]
 
 
 def _size_of(text: str, *, what: str) -> int:

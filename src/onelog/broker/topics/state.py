@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from uuid import UUID
 
-from onelog.broker.topics.settings import changed
+from onelog.broker.topics.settings import altered, changed
 from onelog.broker.values import Topic
 from onelog.errors import InvalidName, InvalidPartitions, TopicExists, UnknownTopic, UnknownTopicId
 from onelog.model import TopicId, TopicName, topic_name
@@ -111,7 +111,7 @@ def decide(state: TopicsState, command: Command, *, partition_count_max: int) ->
             return Deleted(topic), topic
         case Alter():
             topic = _known(state, command.name)
-            topic = replace(topic, settings=changed(topic.settings, command.changes))
+            topic = replace(topic, settings=altered(topic.settings, command.changes))
             return Altered(topic), topic
         case Grow():
             return _grow(state, command, partition_count_max)

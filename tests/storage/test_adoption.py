@@ -1,4 +1,4 @@
-"""What a log's directory holds after a stop: believed, cut, or refused."""
+"""What a log's directory holds when no root speaks of it: believed, cut, or refused."""
 
 from random import Random
 
@@ -6,15 +6,18 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from onelog.errors import OutOfOrderSequence, PartitionClosed
-from onelog.storage import recovery
+from onelog.errors import OutOfOrderSequence
+from onelog.storage import standing
 from onelog.storage.log import Appended, LogSettings, PartitionLog, Repeated
+from onelog.storage.segment import LogRefused
 from tests.support.simulated_disk import SimulatedDisk
 from tests.support.small_logs import (
     ROOT,
     SMALL,
+    adopted,
     batch_of,
     fill,
+    job_of,
     open_log,
     open_store,
     read_all,
@@ -28,7 +31,7 @@ FIRST = f"{ROOT}/orders-0/{0:020d}.log"
 
 def _after_a_kill(disk: SimulatedDisk, *, config: LogSettings = ONE, start: int = 0) -> PartitionLog:
     disk.kill()
-    return open_log(open_store(disk), settings=config, start=start)
+    return adopted(disk, settings=config, start=start)[0]
 
 
 def _filled(count: int = 5, *, config: LogSettings = ONE) -> SimulatedDisk:
@@ -47,14 +50,19 @@ def _stopped_cleanly(count: int = 5, *, config: LogSettings = ONE) -> SimulatedD
     return disk
 
 
+def _after_a_clean_stop(disk: SimulatedDisk) -> PartitionLog:
+    return adopted(disk, settings=ONE, was_clean=True)[0]
+
+
 @settings(max_examples=60, deadline=None)
 @given(st.binary(max_size=200))
 def test_what_is_no_batch_behind_the_last_one_is_cut_and_counted(torn: bytes) -> None:
     disk = _filled()
     disk.open(FIRST).write_at(5 * SIZE, [torn])
-    log = _after_a_kill(disk)
+    disk.kill()
+    log, bytes_cut = adopted(disk, settings=ONE)
     assert read_all(log) == ["0", "1", "2", "3", "4"]
-    assert log.bytes_cut == len(torn)
+    assert bytes_cut == len(torn)
     assert disk.open(FIRST).size() == 5 * SIZE
 
 
@@ -92,7 +100,7 @@ def test_what_was_recovered_and_served_survives_a_power_cut() -> None:
     log = open_log(open_store(disk), settings=ONE)
     fill(log, 2)
     log.append([batch_of("2")], leader_epoch=0, now_ms=0)
-    job = log.begin_write()
+    job = job_of(log)
     assert job is not None
     # Written, not synced, when the process is killed.
     piece = job.pieces[0]
@@ -120,24 +128,24 @@ def test_appends_go_on_behind_what_was_kept() -> None:
 
 
 def test_after_a_clean_stop_nothing_is_cut_but_a_difference_is_refused() -> None:
-    assert read_all(open_log(open_store(_stopped_cleanly()), settings=ONE)) == ["0", "1", "2", "3", "4"]
+    assert read_all(_after_a_clean_stop(_stopped_cleanly())) == ["0", "1", "2", "3", "4"]
     disk = _stopped_cleanly()
     disk.open(FIRST).write_at(5 * SIZE, [b"junk"])
-    with pytest.raises(PartitionClosed, match=f"at byte {5 * SIZE}: no whole batch in order"):
-        open_log(open_store(disk), settings=ONE)
+    with pytest.raises(LogRefused, match=f"at byte {5 * SIZE}: no whole batch in order"):
+        _after_a_clean_stop(disk)
 
 
 def test_after_a_clean_stop_checksums_are_not_computed_again() -> None:
     disk = _stopped_cleanly()
     disk.open(FIRST).write_at(SIZE - 1, [b"\x01"])
-    assert open_log(open_store(disk), settings=ONE).marks.durable == 5
+    assert _after_a_clean_stop(disk).marks.durable == 5
 
 
 def test_a_gap_between_segments_is_refused() -> None:
     disk = _filled(12, config=SMALL)
     names = [n for n in disk.names(f"{ROOT}/orders-0") if n.endswith(".log")]
     disk.unlink(f"{ROOT}/orders-0/{names[1]}")
-    with pytest.raises(PartitionClosed, match="no whole batch; expected batches up to"):
+    with pytest.raises(LogRefused, match="no whole batch; expected batches up to"):
         _after_a_kill(disk, config=SMALL)
 
 
@@ -145,23 +153,23 @@ def test_damage_in_a_sealed_segment_is_refused_not_cut() -> None:
     disk = _filled(12, config=SMALL)
     size = disk.open(FIRST).size()
     disk.open(FIRST).truncate(size - 1)
-    with pytest.raises(PartitionClosed, match="no whole batch"):
+    with pytest.raises(LogRefused, match="no whole batch"):
         _after_a_kill(disk, config=SMALL)
 
 
 @pytest.mark.parametrize("start", [1, 6])
 def test_a_log_that_lost_its_files_is_refused(start: int) -> None:
     disk = SimulatedDisk(Random(0))
-    with pytest.raises(PartitionClosed, match="found no directory; expected segments up to offset"):
-        open_log(open_store(disk), start=start)
+    with pytest.raises(LogRefused, match="found no directory; expected segments up to offset"):
+        adopted(disk, start=start)
     disk = _filled()
     disk.unlink(FIRST)
-    with pytest.raises(PartitionClosed, match="found no segment"):
+    with pytest.raises(LogRefused, match="found no segment"):
         _after_a_kill(disk, start=start)
 
 
 def test_a_start_beyond_the_end_is_refused() -> None:
-    with pytest.raises(PartitionClosed, match="found offsets 0 to 5; expected offset 6"):
+    with pytest.raises(LogRefused, match="found offsets 0 to 5; expected offset 6"):
         _after_a_kill(_filled(), start=6)
 
 
@@ -226,7 +234,7 @@ def test_producers_are_derived_from_the_log(with_snapshots: bool) -> None:
 
 @pytest.fixture
 def _little_is_walked(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(recovery, "WALKED_BYTES_MIN", 1000)
+    monkeypatch.setattr(standing, "WALKED_BYTES_MIN", 1000)
 
 
 @pytest.mark.usefixtures("_little_is_walked")
@@ -258,7 +266,7 @@ def test_what_a_producer_has_sent_last_is_known_though_all_that_came_after_was_l
         log.append([batch_of(str(number))], leader_epoch=0, now_ms=0)
     for batch in batches[6:]:
         log.append([batch], leader_epoch=0, now_ms=0)
-    job = log.begin_write()
+    job = job_of(log)
     assert job is not None
     del job.pieces[-3:]
     job.run()
