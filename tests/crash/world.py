@@ -23,18 +23,22 @@ from onelog.broker.partition import Partition
 from onelog.broker.settler import Settler
 from onelog.broker.topics.settings import Durability, TopicPolicy, policy_of
 from onelog.broker.values import AppendResult
-from onelog.errors import DiskFailed, DiskFull, OnelogError, UnknownTopic
+from onelog.errors import DiskFailed, DiskFull, OnelogError, PartitionClosed, UnknownTopic
 from onelog.metrics import Metrics
 from onelog.model import Isolation, TopicName
 from onelog.records.batch import Batch
 from onelog.records.record import Record
-from onelog.storage import kept_tails, standing
+from onelog.storage import ends as roots
+from onelog.storage import kept_tails, layout, standing
 from onelog.storage.catalog import IN_MEMORY, CatalogFile
 from onelog.storage.commit_log import CommitLogSettings
-from onelog.storage.frames import LogKey
+from onelog.storage.disk import StoreRefused
+from onelog.storage.ends import Ends
+from onelog.storage.frames import FRAME_HEADER_BYTES, LogKey
 from onelog.storage.log import LogSettings
 from onelog.storage.producers import BATCHES_KEPT
 from onelog.storage.recovery import Known, LogFacts, Recovered
+from onelog.storage.replay import Replay, commit_files
 from onelog.storage.store import Store
 from onelog.ticket import Ticket
 from tests.crash.book import Book, Place, Rows
@@ -165,6 +169,8 @@ class World:
     def _end(self) -> None:
         """The process is gone; the power may go too."""
         self.disk.meanwhile = None
+        # What a failed sync has dropped is not in the cache either, once that is needed elsewhere.
+        self.was_power_cut |= self.disk.has_failed
         if self.rng.random() < 0.5:
             self.was_power_cut = True
             self.disk.power_cut()
@@ -173,6 +179,40 @@ class World:
             if self.rng.random() < 0.5:
                 self.disk.evict()
         self._forget_process()
+        if self.rng.random() < 0.05:
+            self._rot()
+
+    def _rot(self) -> None:
+        """A bit flips in a frame that a later one knows to be durable: the start has to refuse, and repairs nothing."""
+        ends = self._root()
+        if ends is None:
+            return
+        frames = list(Replay(self.disk, ROOT, ends, block_bytes=BLOCK).frames())
+        known = [frame for frame in frames if any(other.durable >= frame.end for other in frames)]
+        if not known:
+            return
+        frame = self.rng.choice(known)
+        files = commit_files(self.disk, ROOT, block_bytes=BLOCK)
+        found = next(f for f in files if f.header.start <= frame.lsn < f.end and f.header.epoch == ends.epoch)
+        file = self.disk.open(found.path)
+        position = frame.lsn - found.header.start + self.rng.randrange(8, FRAME_HEADER_BYTES + 8)
+        byte = file.pread(position, 1)
+        file.write_at(position, [bytes([byte[0] ^ 4])])
+        file.sync()
+        try:
+            self._start()
+        except StoreRefused:
+            pass
+        else:
+            self._require(False, f"{found.path} at byte {position}: a flipped bit was not noticed")
+        self.disk.kill()
+        self._forget_process()
+        file = self.disk.open(found.path)
+        file.write_at(position, [byte])
+        file.sync()
+
+    def _root(self) -> Ends | None:
+        return roots.load(self.disk, ROOT) if self.disk.exists(ROOT) else None
 
     # A start
 
@@ -309,6 +349,8 @@ class World:
             self._forget_old()
         elif choice < 0.96:
             self._commit_position()
+        elif choice < 0.963:
+            self._close_damaged()
         elif choice < 0.985:
             self._create()
         else:
@@ -521,7 +563,10 @@ class World:
         """The row is durable: the logs are let go, then their files go, one after the other."""
         del self.names[name]
         gone = UnknownTopic(topic=name)
-        releasing = [self.partitions.pop((topic_id, index)).close(gone) for index in range(PARTITIONS)]
+        leaving = [self.partitions.pop((topic_id, index), None) for index in range(PARTITIONS)]
+        releasing = [partition.close(gone) for partition in leaving if partition is not None]
+        if not releasing:
+            releasing = [self.settler.round()]
         left = len(releasing)
 
         def released(_: Ticket[None]) -> None:
@@ -549,6 +594,13 @@ class World:
 
         self.work.run_in_turn(lambda: _ignore(job.run()), done)
 
+    def _close_damaged(self) -> None:
+        """A reader meets damage in a log: it is closed, and what it promised is kept until the next start."""
+        if self.partitions and self.rng.random() < 0.3:
+            place = self.rng.choice(list(self.partitions))
+            reason = PartitionClosed(topic="any", partition=place[1], reason="damaged")
+            self.partitions.pop(place).close(reason, keeps_tail=True)
+
     def _forget_id(self, topic_id: UUID, done: Ticket[None]) -> None:
         if done.error is None:
             self._change(lambda rows: rows.removed.discard(topic_id), lambda: None)
@@ -566,9 +618,12 @@ class World:
         if self.failed is not None:
             return
         logs = [partition.log for partition in self.partitions.values()]
-        if any(log.marks.settled < log.marks.appended for log in logs):
+        is_said = self.store.ends.first == self.store.commit_log.end
+        if not is_said or any(log.marks.settled < log.marks.appended for log in logs):
             self._require(self._is_faulty(), "a round has left a tail")
             return
+        if len(logs) < len(self.names) * PARTITIONS:
+            return  # a log that is closed has something to say at the next start
         for log in logs:
             log.close()
         self.store.close(at_rest=logs)
@@ -591,6 +646,7 @@ class World:
     # What it is owed
 
     def _judge_all(self) -> None:
+        self._judge_files()
         for place, partition in self.partitions.items():
             self._judge(place, partition)
         self.was_power_cut = False
@@ -623,6 +679,18 @@ class World:
         # It is visible now, so no cut may take it back.
         history.promised = marks.durable
         history.leader_epoch = partition.leader_epoch
+
+    def _judge_files(self) -> None:
+        """Nothing lies behind the end of a log, for others to take it for a part of it."""
+        for partition in self.partitions.values():
+            log = partition.log
+            if log.has_segments:
+                active = log.said.base
+                for name in self.disk.names(log.home.path):
+                    found = layout.segment_of(name)
+                    self._require(
+                        found is None or found[0] <= active, f"{log.home.path}/{name} behind {active}"
+                    )
 
     def _judge_loss(self, place: Place, partition: Partition) -> None:
         """An `os` log after a power cut: clients are to notice, and nothing is beyond the end."""

@@ -77,7 +77,7 @@ class Parts:
         self._failure = failure
         self._is_settled = False
         self.loaded = started.topics
-        self.served = served = Served()
+        self.served = Served()
         self.catalog = catalog
         self._work = work = LoopWork(threads=settings.settler_threads)
         self.settler = settler = Settler(
@@ -96,7 +96,13 @@ class Parts:
             tail_bytes_max=settings.tail_bytes_max,
         )
         failure.failing += [committer.fail, settler.fail]
-        self.files = files = TopicFiles(store, committer=committer, metrics=metrics, on_failure=failure)
+        self.files = TopicFiles(store, committer=committer, metrics=metrics, on_failure=failure)
+        self._serve(started, clock, settings)
+        self.cluster_id = ""
+
+    def _serve(self, started: Started, clock: Clock, settings: BrokerSettings) -> None:
+        """The parts that clients ask, on top of those that keep."""
+        served, catalog, metrics = self.served, self.catalog, self._metrics
         self.positions = PositionsService(
             started.positions,
             catalog=catalog,
@@ -107,7 +113,7 @@ class Parts:
         self.topics = TopicsService(
             self.loaded.state,
             catalog=catalog,
-            files=files,
+            files=self.files,
             served=served,
             settings=settings,
             forget_positions=self.positions.forget,
@@ -121,12 +127,11 @@ class Parts:
         self.retention = Retention(
             served=served,
             catalog=catalog,
-            committer=committer,
-            files=files,
+            committer=self.committer,
+            files=self.files,
             clock=clock,
             interval_ms=settings.retention_check_interval_ms,
         )
-        self.cluster_id = ""
 
     @classmethod
     async def open(
