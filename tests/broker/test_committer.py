@@ -11,6 +11,7 @@ import pytest
 from onelog import metrics as m
 from onelog.broker.committer import Committer
 from onelog.broker.settler import Settler
+from onelog.broker.space import Space
 from onelog.broker.work import LoopWork
 from onelog.errors import DiskFailed, OnelogError, OutOfOrderSequence, UnknownTopic
 from onelog.metrics import Metrics
@@ -44,6 +45,7 @@ class Bench:
         self.committer = Committer(
             self.store.commit_log,
             settler=self.settler,
+            space=Space(self.disk, str(path), work=self.work, tail_bytes_max=0),
             work=self.work,
             metrics=self.metrics,
             on_failure=self._fail,

@@ -21,6 +21,7 @@ from uuid import UUID
 from onelog.broker.committer import Committer
 from onelog.broker.partition import Partition
 from onelog.broker.settler import Settler
+from onelog.broker.space import Space
 from onelog.broker.topics.settings import Durability, TopicPolicy, policy_of
 from onelog.broker.values import AppendResult
 from onelog.errors import DiskFailed, DiskFull, OnelogError, PartitionClosed, UnknownTopic
@@ -34,11 +35,11 @@ from onelog.storage.catalog import IN_MEMORY, CatalogFile
 from onelog.storage.commit_log import CommitLogSettings
 from onelog.storage.disk import StoreRefused
 from onelog.storage.ends import Ends
-from onelog.storage.frames import FRAME_HEADER_BYTES, LogKey
+from onelog.storage.frames import FRAME_HEADER_BYTES, Frame, LogKey
 from onelog.storage.log import LogSettings
 from onelog.storage.producers import BATCHES_KEPT
 from onelog.storage.recovery import Known, LogFacts, Recovered
-from onelog.storage.replay import Replay, commit_files
+from onelog.storage.replay import Found, Replay, commit_files, frames_in
 from onelog.storage.store import Store
 from onelog.ticket import Ticket
 from tests.crash.book import Book, Place, Rows
@@ -50,7 +51,7 @@ DIRECTORY_ID = UUID(int=77)
 NAMES = ("orders", "clicks")
 PARTITIONS = 2
 GENERATIONS = 6
-WALKED_BYTES = 400
+WALKED_BYTES = 0
 LOG_SETTINGS = LogSettings(segment_bytes=700, index_interval_bytes=150)
 BLOCK = 256
 RING = CommitLogSettings(file_bytes=8 * BLOCK, bytes_max=32 * BLOCK, block_bytes=BLOCK)
@@ -193,7 +194,8 @@ class World:
             return
         frame = self.rng.choice(known)
         files = commit_files(self.disk, ROOT, block_bytes=BLOCK)
-        found = next(f for f in files if f.header.start <= frame.lsn < f.end and f.header.epoch == ends.epoch)
+        # A file that was made ready and not used may claim the same place.
+        found = next(f for f in files if f.header.epoch == ends.epoch and self._stands_in(frame, f))
         file = self.disk.open(found.path)
         position = frame.lsn - found.header.start + self.rng.randrange(8, FRAME_HEADER_BYTES + 8)
         byte = file.pread(position, 1)
@@ -210,6 +212,12 @@ class World:
         file = self.disk.open(found.path)
         file.write_at(position, [byte])
         file.sync()
+
+    def _stands_in(self, frame: Frame, found: Found) -> bool:
+        return any(
+            other.crc == frame.crc and position == frame.lsn - found.header.start
+            for position, other in frames_in(self.disk, found.path, block_bytes=BLOCK)
+        )
 
     def _root(self) -> Ends | None:
         return roots.load(self.disk, ROOT) if self.disk.exists(ROOT) else None
@@ -281,6 +289,7 @@ class World:
         self.committer = Committer(
             self.store.commit_log,
             settler=self.settler,
+            space=Space(self.disk, ROOT, work=self.work, tail_bytes_max=0),
             work=self.work,
             metrics=Metrics(),
             on_failure=self._fail,
@@ -339,11 +348,11 @@ class World:
             self._write_catalog()
         elif choice < 0.9:
             self.work.fire()
-        elif choice < 0.905:
+        elif choice < 0.91:
             self._make_room()
         elif choice < 0.92:
             self.settler.round()
-        elif choice < 0.93:
+        elif choice < 0.935:
             self._roll()
         elif choice < 0.95:
             self._forget_old()
@@ -473,6 +482,9 @@ class World:
 
         def done(error: BaseException | None) -> None:
             self._is_writing = False
+            if isinstance(error, DiskFull):
+                self.changes = [*changes, *self.changes]
+                return
             if isinstance(error, OnelogError):
                 self._fail(error)
             if self.failed is None:
@@ -629,15 +641,17 @@ class World:
         self.store.close(at_rest=logs)
 
     def _drain(self) -> None:
-        for _ in range(2000):
+        for number in range(2000):
             if self.failed is not None:
                 return
+            if number > 200:
+                self._make_room()
             self._write_catalog()
             if self.work.jobs:
                 self.work.run_one(lambda job: job())
-            if self.work.is_idle and not self.changes:
-                if not self.committer.is_busy:
-                    return
+            if self.work.is_idle and not self.changes and not self.committer.is_busy:
+                return
+            if self.work.is_idle:
                 self._make_room()
                 self.work.fire()
             self.work.turn()
@@ -733,11 +747,20 @@ class _Watcher:
     def __init__(self, world: World, place: Place) -> None:
         self._world = world
         self._place = place
+        self._first = world.partitions[place].marks.durable
+        self._seen = 0
 
     def seen(self, size: int) -> None:
         partition = self._world.partitions.get(self._place)
-        if partition is not None and partition.is_open:
-            self._world._promise(self._place, partition.marks.durable)
+        if partition is None or not partition.is_open:
+            return
+        self._seen += size
+        marks, history = partition.log.marks, self._world.histories[self._place]
+        visible = marks.written if history.is_os else marks.durable
+        there = sum(len(e.data) for e in history.entries if e.base >= self._first and e.next <= visible)
+        self._world._require(
+            self._seen <= there, f"{self._place}: woken by {self._seen} bytes; {there} are visible"
+        )
 
     def wake(self) -> None:
         pass

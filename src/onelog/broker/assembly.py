@@ -25,6 +25,7 @@ from onelog.broker.retention import Retention
 from onelog.broker.routing import Routing
 from onelog.broker.settings import BrokerSettings
 from onelog.broker.settler import Settler
+from onelog.broker.space import Space
 from onelog.broker.start import Started, start
 from onelog.broker.subscribers import Subscribers
 from onelog.broker.topics.files import TopicFiles
@@ -87,9 +88,11 @@ class Parts:
             metrics=metrics,
             on_failure=failure,
         )
+        self.space = Space(store.disk, store.path, work=work, tail_bytes_max=settings.tail_bytes_max)
         self.committer = committer = Committer(
             store.commit_log,
             settler=settler,
+            space=self.space,
             work=work,
             metrics=metrics,
             on_failure=failure,
@@ -178,6 +181,7 @@ class Parts:
         self.topics.start(self.loaded.partitions)
         self._metrics.add_collector(self._collect)
         self.retention.start()
+        self.space.start()
 
     async def _stop(self) -> "list[PartitionLog] | None":
         """All logs, if everything that was begun came to a good end. What fails keeps nothing else open."""
@@ -192,6 +196,7 @@ class Parts:
             stops.push_async_callback(self.committer.close)
             stops.push_async_callback(self.topics.close)
             stops.callback(self.retention.close)
+            stops.callback(self.space.close)
         partitions = [partition for _, partition in self.served.partitions()]
         if not self._is_settled or self._failure.error is not None or not all(p.is_open for p in partitions):
             return None
