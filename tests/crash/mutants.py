@@ -281,7 +281,8 @@ def _first_after_the_tails(stack: ExitStack) -> None:
 
 def _not_held_back(real: Any) -> Any:
     def wrong(self: Round, *args: Any, **named: Any) -> Ends:
-        return replace(real(self, *args, **named), first=self.first, before=self.before)
+        ends: Ends = real(self, *args, **named)
+        return replace(ends, first=self.first, before=self.before)
 
     return wrong
 
@@ -323,8 +324,8 @@ def _dead_settler_not_awaited(self: Settler, log: PartitionLog, *, keeps_tail: b
 
 def _closed_log_holds(stack: ExitStack) -> None:
     def wrong(self: Settler) -> Any:
+        yield from ()
         return []
-        yield  # a generator, as the right one
 
     stack.enter_context(patch.object(Settler, "_keep_tails", wrong))
 
