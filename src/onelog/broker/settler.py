@@ -49,6 +49,7 @@ class Settler:
     ) -> None:
         self.failed: OnelogError | None = None
         self.on_settled: Callable[[Sequence[PartitionLog]], None] = lambda logs: None
+        self.on_unreadable: Callable[[PartitionLog, OnelogError], None] = lambda log, error: None
         self._store = store
         self._work = work
         self._transaction = transaction
@@ -172,6 +173,8 @@ class Settler:
         round_ = Round.begin(commit_log)
         for _ in round_.plan(list(self._logs)):
             yield None
+        for log, unreadable in round_.unreadable:
+            self.on_unreadable(log, unreadable)
         errors = yield [part.job.run for part in round_.parts]
         for part, error in zip(round_.parts, errors, strict=True):
             part.is_done = self._has_succeeded(error) and part.log in self._logs

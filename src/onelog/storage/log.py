@@ -184,6 +184,11 @@ class PartitionLog:
         return self._tail_bytes
 
     @property
+    def tail_count(self) -> int:
+        """How many batches that is."""
+        return len(self._tail)
+
+    @property
     def said(self) -> Said:
         """What a root may say of it: what is settled."""
         if not self._segments:
