@@ -156,7 +156,10 @@ class World:
         self._faulty = False
         at = self.disk.calls + int(self.rng.paretovariate(0.6) * 8)
         fate = self.rng.random()
-        if fate < 0.55:
+        if fate < 0.1:
+            # Where the old root and the new one are both near.
+            self.disk.cut_behind = layout.ENDS + layout.ASIDE_SUFFIX
+        elif fate < 0.55:
             self.disk.cut_at = at
         elif fate < 0.7:
             self.disk.fail_sync_at = at

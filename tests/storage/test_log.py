@@ -373,14 +373,14 @@ def test_what_was_written_is_settled_and_what_was_not_waits(log: PartitionLog) -
 
 
 def test_the_first_frame_of_the_tail_is_known_until_it_is_settled(log: PartitionLog) -> None:
-    assert not log._frames
+    assert not log._tail._frames
     _append(log, "a")
     log.note_written(1, lsn=4096, before=7)
     _append(log, "b")
     log.note_written(2, lsn=8192, before=8)
     assert log.first_frame == FramePlace(1, 4096, 7)
     write(log)
-    assert not log._frames
+    assert not log._tail._frames
 
 
 def test_a_job_that_does_not_count_is_done_again_over_what_it_left(
