@@ -359,3 +359,25 @@ def test_a_batch_with_a_hole_that_was_measured_wrongly_comes_again(tmp_path: Pat
             assert (await plain).first == 1
 
     run(story())
+
+
+def test_an_os_topic_answers_and_shows_what_is_written(tmp_path: Path) -> None:
+    async def story() -> None:
+        async with open_desk(tmp_path) as desk:
+            await desk.topic(settings={"durability": "os"})
+            await desk.topic("careful")
+            desk.syncs.shut()
+            careful = desk.append(batch("x"), topic="careful")
+            waiting = desk.wait_read(read(), wait_ms=60_000)
+            assert (await desk.append(batch("a"))).first == 0
+            assert values(desk.read()) == ["a"]
+            assert (await waiting)[0] is not None
+            info = desk.broker.describe_partition("orders", 0)
+            assert (info.high_watermark, info.stable) == (1, 1)
+            assert desk.read().marks.durable == 1, "to those outside: what they may see"
+            assert _partition(desk).log.marks.durable == 0
+            assert await desk.broker.delete_records("orders", 0, 1) == 1
+            assert not careful.done
+            assert desk.read(topic="careful").batches == []
+
+    run(story())

@@ -13,6 +13,7 @@ from onelog.broker.topics.settings import (
     TABLE,
     Durability,
     TopicSetting,
+    altered,
     changed,
     checked,
     described,
@@ -148,3 +149,17 @@ def test_all_settings_are_described_and_the_own_ones_marked() -> None:
 def test_a_slip_of_the_pen_is_refused_with_the_nearest_name() -> None:
     with pytest.raises(InvalidConfig, match=r"did you mean retention\.ms\?"):
         checked("retentoin.ms", "5")
+
+
+def test_durability_is_chosen_once() -> None:
+    assert changed({}, {"durability": "os"}) == {"durability": "os"}
+    with pytest.raises(InvalidConfig, match="sync or os"):
+        changed({}, {"durability": "never"})
+    for own, wanted in (({}, "os"), ({"durability": "os"}, "sync")):
+        with pytest.raises(InvalidConfig, match="chosen when a topic is made, for good"):
+            altered(own, {"durability": wanted})
+    assert altered({"durability": "os"}, {"durability": "os", "retention.ms": "5"}) == {
+        "durability": "os",
+        "retention.ms": "5",
+    }
+    assert altered({"durability": "os"}, {"durability": None}) == {"durability": "os"}
