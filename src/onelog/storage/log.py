@@ -304,7 +304,7 @@ class PartitionLog:
         self._job = None
         self._has_home = True
         self._has_index = self._has_leftovers = False
-        self._segments.extend(publish(self._handles, job.pieces))
+        self._segments.extend(publish(job.pieces))
         for piece in job.pieces:
             self._keep_warm(piece.segment)
         end = job.offset_end
@@ -317,7 +317,7 @@ class PartitionLog:
         assert job is self._job
         self._job = None
         self._has_leftovers = True
-        give_up(self._handles, job.pieces)
+        give_up(job.pieces)
 
     def read(self, offset: int, *, bytes_max: int, offset_max: int) -> list[Batch]:
         """Whole batches, the first being the one that holds `offset`, none reaching beyond offset_max.
@@ -390,7 +390,7 @@ class PartitionLog:
         if leaves_index and is_whole and not self._has_index:
             self._leave_index(index_files(self._segments[-1]))
         if self._job is not None:
-            give_up(self._handles, self._job.pieces)
+            give_up(self._job.pieces)
             self._job = None
         self._handles.forget(self.home.path)
 

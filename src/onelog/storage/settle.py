@@ -14,7 +14,6 @@ Plain functions and no threads: broker/settler.py runs them.
 from collections.abc import Generator, Iterable
 from dataclasses import dataclass, field, replace
 
-from onelog.errors import DiskFailed
 from onelog.storage.commit_log import CommitLog
 from onelog.storage.ends import Ends, Said
 from onelog.storage.frames import LogKey
@@ -37,7 +36,6 @@ class Round:
     first: int
     before: int
     parts: list[Part] = field(default_factory=list)
-    unreadable: list[tuple[PartitionLog, DiskFailed]] = field(default_factory=list)
 
     @classmethod
     def begin(cls, commit_log: CommitLog) -> "Round":
@@ -51,12 +49,7 @@ class Round:
         """Make the jobs. Comes in pieces."""
         for log in logs:
             if log.wants_settling:
-                try:
-                    job = yield from log.begin_settle()
-                except DiskFailed as error:
-                    # Its active segment cannot be opened: nothing was planned, and the others go on.
-                    self.unreadable.append((log, error))
-                    continue
+                job = yield from log.begin_settle()
                 if job is not None:
                     self.parts.append(Part(log, job))
             yield
