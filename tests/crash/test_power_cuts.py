@@ -29,8 +29,8 @@ CAUGHT_BY = {
 
 
 @pytest.fixture(autouse=True)
-def _quietly() -> None:
-    logging.getLogger("onelog").setLevel(logging.CRITICAL)
+def _quietly(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.CRITICAL, logger="onelog")
 
 
 def test_what_was_acknowledged_or_served_survives_every_cut() -> None:
