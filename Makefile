@@ -12,7 +12,7 @@ BUILT_FROM := pyproject.toml setup.py constraints.txt $(wildcard build_backend/*
 TMP ?= .cache
 
 .DEFAULT_GOAL := help
-.PHONY: help run serve test check format wheel crash interop bench clean
+.PHONY: help run serve test check format wheel crash interop fuzz bench clean
 
 help: ## list the commands
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-9s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -47,8 +47,13 @@ wheel: $(VENV)/.core ## build the wheel, install it into an empty environment, a
 crash: $(VENV)/.spark $(VENV)/.test ## kill broker and driver for real, many times (long; kcat and strace make it whole)
 	$(BIN)/python -m tests.crash $(ARGS)
 
-interop: $(VENV)/.spark $(VENV)/.test ## real clients that need apt or Maven (long)
+interop: $(VENV)/.spark $(VENV)/.test ## real clients, each fetched and pinned: apt, PyPI, Maven, Go and npm (long)
 	$(BIN)/python -m pytest -m "" tests/interop $(ARGS)
+	$(BIN)/python -m tests.interop.table
+	$(BIN)/python -m tests.interop.group_mix --mixed
+
+fuzz: $(VENV)/.core $(VENV)/.test ## hostile frames for each dialect, with clients at work beside (ten minutes each)
+	$(BIN)/python -m tests.crash.hostile $(ARGS)
 
 bench: $(VENV)/.spark $(VENV)/.test ## figures, each as a ratio to something in the same run (long; Maven for Spark's own source)
 	$(BIN)/python -m benchmarks $(ARGS)

@@ -27,7 +27,7 @@ def filled(broker: onelog.Broker) -> list[str]:
 
 def through(dialect: str, broker: onelog.Broker) -> list[str]:
     """The arguments that lead through a dialect."""
-    own = broker.addresses.get(dialect)
+    own = broker.addresses.get("fluvio-sc" if dialect == "fluvio" else dialect)
     return ["--dialect", dialect, "--bootstrap", broker.bootstrap if own is None else str(own)]
 
 
@@ -58,7 +58,12 @@ def test_arguments_become_values() -> None:
         ["t", "--isolation", "none"],
         ["t", "--dialect", "morse"],
         ["t", "--from", "@5", "--dialect", "rustlog"],
+        ["t", "--from", "@5", "--dialect", "rustlog-binary"],
         ["t", "--from", "@5", "--dialect", "tank"],
+        ["t", "--from", "@5", "--dialect", "fluvio"],
+        ["t", "--group", "g", "--dialect", "tank"],
+        ["t", "--group", "g", "--partition", "1"],
+        ["t", "--group", "g", "--from", "5"],
     ],
 )
 def test_wrong_usage_is_2(words: list[str], capsys: pytest.CaptureFixture[str]) -> None:
@@ -66,7 +71,7 @@ def test_wrong_usage_is_2(words: list[str], capsys: pytest.CaptureFixture[str]) 
     assert capsys.readouterr().err.startswith("usage: onelog consume")
 
 
-@pytest.mark.parametrize("dialect", ["kafka", "rustlog", "tank", "flymq"])
+@pytest.mark.parametrize("dialect", ["kafka", "rustlog", "rustlog-binary", "tank", "flymq", "fluvio"])
 @pytest.mark.parametrize(
     ("more", "found"),
     [
@@ -130,13 +135,13 @@ def test_what_cannot_be_is_one_line_and_1(
 def test_a_topic_that_is_not_there_is_not_made_by_looking(
     broker: onelog.Broker, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    for dialect in ("kafka", "rustlog", "tank", "flymq"):
+    for dialect in ("kafka", "rustlog", "rustlog-binary", "tank", "flymq", "fluvio"):
         assert main(["consume", "nothing", *through(dialect, broker)]) == 1
         assert main(["topics", "list", "--bootstrap", broker.bootstrap]) == 0
         assert "nothing" not in capsys.readouterr().out
 
 
-@pytest.mark.parametrize("dialect", ["kafka", "rustlog", "tank", "flymq"])
+@pytest.mark.parametrize("dialect", ["kafka", "rustlog", "rustlog-binary", "tank", "flymq", "fluvio"])
 def test_following_prints_what_comes_until_the_count(broker: onelog.Broker, dialect: str) -> None:
     topic = f"followed-{dialect}"
     with KafkaClient(broker.bootstrap, timeout_s=10) as client:
@@ -174,3 +179,11 @@ def test_what_is_printed_as_json_can_be_produced_again(
     assert main(["consume", "copied", "--format", "json", "--bootstrap", broker.bootstrap]) == 0
     again = capsys.readouterr().out.replace('"topic":"copied"', '"topic":"filled"')
     assert sorted(again.splitlines()) == sorted(printed.splitlines())
+
+
+def test_a_group_goes_on_where_it_stands(filled: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    mine = ["--group", "printers"]
+    assert len(values(capsys, filled, *mine, "--count", "3")) == 3
+    assert len(values(capsys, filled, *mine)) == 2
+    assert values(capsys, filled, *mine) == []
+    assert len(values(capsys, filled)) == 5, "without the group all is there"

@@ -7,6 +7,7 @@ from onelog.cli.arguments import Start, Where
 from onelog.cli.output import CommandFailed
 from onelog.cli.readers import (
     NO_TIMESTAMP,
+    FluvioReader,
     FlyMQReader,
     KafkaReader,
     Read,
@@ -19,6 +20,7 @@ from onelog.cli.readers import (
 from onelog.client.kafka.admin import Admin
 from onelog.client.kafka.client import KafkaClient
 from onelog.client.kafka.producer import Producer
+from onelog.client.rustlog.forms import Form
 from onelog.model import Isolation
 from onelog.records.record import Record
 from tests.support import tank_wire as wire
@@ -66,12 +68,13 @@ def test_all_dialects_read_the_same(broker: onelog.Broker) -> None:
     fill(broker, "read")
     kafka = KafkaReader(broker.bootstrap, "read", timeout_s=10, isolation=Isolation.READ_COMMITTED)
     rustlog = RustLogReader(broker.bootstrap, "read", timeout_s=10)
+    in_binary = RustLogReader(broker.bootstrap, "read", timeout_s=10, form=Form.BINARY)
     flymq = FlyMQReader(broker.bootstrap, "read", timeout_s=10)
-    with kafka, rustlog, flymq:
-        for reader in (kafka, rustlog, flymq):
+    with kafka, rustlog, in_binary, flymq:
+        for reader in (kafka, rustlog, in_binary, flymq):
             assert reader.spans() == {0: Span(0, 0), 1: Span(0, 2)}
             read = reader.read({0: 0, 1: 1}, wait_ms=1)
-            timestamp_ms = NO_TIMESTAMP if reader is flymq else 6000
+            timestamp_ms = NO_TIMESTAMP if reader in (in_binary, flymq) else 6000
             assert {p: list(each.records) for p, each in read.items()} == {
                 0: [],
                 1: [(1, Record(None, b"b", timestamp_ms))],
@@ -90,6 +93,18 @@ def test_tank_reads_the_same_and_counts_as_everybody_does(broker: onelog.Broker)
         read = reader.read({0: 0, 1: 1}, wait_ms=1)
         assert read == {0: Read([], 0), 1: Read([(1, Record(None, b"b", 6000))], 2)}
         assert reader.read({0: 0, 1: 2}, wait_ms=1) == {0: Read([], 0), 1: Read([], 2)}
+        with pytest.raises(CommandFailed, match="use --dialect kafka"):
+            reader.at_time(5500, [0, 1])
+
+
+def test_fluvio_reads_the_same_and_goes_on_where_it_was(broker: onelog.Broker) -> None:
+    fill(broker, "read-fluvio")
+    last = Read([(1, Record(None, b"b", 6000))], 2)
+    with FluvioReader(broker.address("fluvio-sc"), "read-fluvio", timeout_s=10) as reader:
+        assert reader.spans() == {0: Span(0, 0), 1: Span(0, 2)}
+        assert reader.read({0: 0, 1: 1}, wait_ms=1) == {0: Read((), 0), 1: last}
+        assert reader.read({1: 2}, wait_ms=1) == {1: Read((), 2)}
+        assert reader.read({1: 1}, wait_ms=1) == {1: last}
         with pytest.raises(CommandFailed, match="use --dialect kafka"):
             reader.at_time(5500, [0, 1])
 

@@ -6,12 +6,15 @@ from typing import NamedTuple, Protocol
 from onelog.cli.arguments import Start, Where
 from onelog.cli.output import CommandFailed
 from onelog.client.closing import Closing
+from onelog.client.fluvio.client import FluvioClient
+from onelog.client.fluvio.tail import Tail
 from onelog.client.flymq.client import FlyMQClient
 from onelog.client.kafka.admin import Admin, OffsetAt, Spot
 from onelog.client.kafka.client import KafkaClient
 from onelog.client.kafka.consumer import Consumer
 from onelog.client.retry import pause
 from onelog.client.rustlog.client import RustLogClient
+from onelog.client.rustlog.forms import Form
 from onelog.client.tank.client import TankClient
 from onelog.model import Isolation
 from onelog.records.record import Record
@@ -20,6 +23,8 @@ Numbered = tuple[int, Record]
 
 # What Kafka says of a record that has none.
 NO_TIMESTAMP = -1
+# A stream that has something sends it at once, but does not say that it has nothing.
+FLUVIO_WAIT_MS = 500
 
 
 class Span(NamedTuple):
@@ -87,8 +92,8 @@ class KafkaReader(Reader):
 class RustLogReader(Reader):
     """Through the RustLog dialect, which knows no keys, no headers, and no waiting."""
 
-    def __init__(self, bootstrap: str, topic: str, *, timeout_s: float) -> None:
-        self._client = RustLogClient(bootstrap, timeout_s=timeout_s)
+    def __init__(self, bootstrap: str, topic: str, *, timeout_s: float, form: Form = Form.JSON) -> None:
+        self._client = RustLogClient(bootstrap, timeout_s=timeout_s, form=form)
         self._topic = topic
 
     def close(self) -> None:
@@ -96,7 +101,8 @@ class RustLogReader(Reader):
 
     def spans(self) -> Mapping[int, Span]:
         described = self._client.describe_topic(self._topic)
-        return {p.partition: Span(p.log_start_offset, p.high_watermark) for p in described}
+        # In the binary form a log begins at 0 for whoever asks, wherever that is.
+        return {p.partition: Span(p.log_start_offset or 0, p.high_watermark) for p in described}
 
     def at_time(self, timestamp_ms: int, partitions: Sequence[int]) -> Mapping[int, int]:
         raise CommandFailed("RustLog cannot look for a time; use --dialect kafka, or an offset")
@@ -109,8 +115,12 @@ class RustLogReader(Reader):
 
     def _read(self, partition: int, offset: int) -> Read:
         fetched = self._client.fetch(self._topic, partition, offset)
-        numbered = [(r.offset, Record(None, r.payload, r.timestamp // 1000)) for r in fetched.records]
+        numbered = [(r.offset, Record(None, r.payload, _millis(r.timestamp))) for r in fetched.records]
         return Read(numbered, fetched.next_offset)
+
+
+def _millis(timestamp_us: int | None) -> int:
+    return NO_TIMESTAMP if timestamp_us is None else timestamp_us // 1000
 
 
 class FlyMQReader(Reader):
@@ -139,6 +149,43 @@ class FlyMQReader(Reader):
         fetched = self._client.fetch(self._topic, partition, offset)
         numbered = [(r.offset, Record(r.key or None, r.value, NO_TIMESTAMP)) for r in fetched.records]
         return Read(numbered, fetched.next_offset)
+
+
+class FluvioReader(Reader):
+    """Through the Fluvio dialect, which knows no headers. Reads on where it has read, by streams."""
+
+    def __init__(self, bootstrap: str, topic: str, *, timeout_s: float) -> None:
+        self._client = FluvioClient(bootstrap, timeout_s=timeout_s)
+        self._topic = topic
+        self._tail: Tail | None = None
+
+    def close(self) -> None:
+        if self._tail is not None:
+            self._tail.close()
+        self._client.close()
+
+    def spans(self) -> Mapping[int, Span]:
+        return {p: Span(each.start, each.end) for p, each in self._client.spans(self._topic).items()}
+
+    def at_time(self, timestamp_ms: int, partitions: Sequence[int]) -> Mapping[int, int]:
+        raise CommandFailed("Fluvio cannot look for a time; use --dialect kafka, or an offset")
+
+    def read(self, offsets: Mapping[int, int], *, wait_ms: int) -> Mapping[int, Read]:
+        # What there is takes a moment to come, also for who does not wait.
+        found = self._tail_at(offsets).read(wait_ms=max(wait_ms, FLUVIO_WAIT_MS))
+        read = {p: Read((), offset) for p, offset in offsets.items()}
+        read.update((p, Read(each.records, each.next_offset)) for p, each in found.items() if p in offsets)
+        return read
+
+    def _tail_at(self, offsets: Mapping[int, int]) -> Tail:
+        """The one that stands there, or a new one. It may follow others too, which nobody wants any more."""
+        if self._tail is not None:
+            at = self._tail.offsets
+            if all(at.get(partition) == offset for partition, offset in offsets.items()):
+                return self._tail
+            self._tail.close()
+        self._tail = self._client.tail(self._topic, offsets)
+        return self._tail
 
 
 class TankReader(Reader):

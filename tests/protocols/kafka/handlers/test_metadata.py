@@ -9,7 +9,7 @@ from onelog.protocols.kafka.handlers.context import CLUSTER_OPERATIONS, NOT_ASKE
 from onelog.protocols.kafka.messages.topics import MetadataRequest, MetadataRequestTopic, MetadataResponse
 from onelog.protocols.kafka.versions import APIS, METADATA
 from tests.support.kafka_peer import ADVERTISED, KafkaHouse, KafkaPeer
-from tests.support.kafka_talk import create_topic
+from tests.support.kafka_talk import create_topic, delete_topic
 
 VERSIONS = range(APIS[METADATA].version_min, APIS[METADATA].version_max + 1)
 
@@ -33,6 +33,16 @@ def test_a_topic_is_described_in_every_version(peer: KafkaPeer, version: int) ->
     assert topic.topic_id == (topic_id if version >= 10 else NO_TOPIC_ID)
     assert version < 7 or all(part.leader_epoch >= 0 for part in topic.partitions)
     assert version < 2 or answer.cluster_id
+
+
+@pytest.mark.parametrize("version", [10, 11])
+@pytest.mark.parametrize("name", [None, "orders"])
+def test_versions_that_cannot_answer_without_a_name_refuse_an_id(
+    peer: KafkaPeer, version: int, name: str | None
+) -> None:
+    asked = MetadataRequestTopic(name=name, topic_id=create_topic(peer, "orders"))
+    (topic,) = peer.ask(METADATA, version, MetadataRequest(topics=[asked])).topics
+    assert (topic.error_code, topic.name) == (Code.INVALID_REQUEST, name or "")
 
 
 def test_null_lists_all_and_empty_lists_none(peer: KafkaPeer) -> None:
@@ -100,6 +110,14 @@ def test_an_id_that_nobody_has_is_an_unknown_id(peer: KafkaPeer) -> None:
     body = MetadataRequest(topics=[MetadataRequestTopic(topic_id=wrong, name=None)])
     (topic,) = peer.ask(METADATA, 12, body).topics
     assert (topic.error_code, topic.name, topic.topic_id) == (Code.UNKNOWN_TOPIC_ID, None, wrong)
+
+
+def test_a_topic_that_is_removed_while_the_answer_waits_is_unknown(peer: KafkaPeer) -> None:
+    create_topic(peer, "orders")
+    asked = peer.begin(METADATA, 9, MetadataRequest(topics=[MetadataRequestTopic(name="orders")]))
+    delete_topic(peer, "orders")
+    (topic,) = asked.body().topics
+    assert (topic.error_code, topic.name) == (Code.UNKNOWN_TOPIC_OR_PARTITION, "orders")
 
 
 def test_what_may_be_done_is_told_when_asked(peer: KafkaPeer) -> None:

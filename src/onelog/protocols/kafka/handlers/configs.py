@@ -1,17 +1,24 @@
-"""DescribeConfigs and IncrementalAlterConfigs: the settings of topics, and some of the broker's."""
+"""DescribeConfigs, AlterConfigs, IncrementalAlterConfigs: the settings of topics, and some of the broker's."""
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Callable, Sequence
+from enum import IntEnum
+from typing import TypeVar
 
-from onelog.broker.broker import AlterTopic, SettingValue, Topic
-from onelog.errors import InvalidConfig, InvalidRequest, OnelogError
+from onelog.broker.broker import AlterTopic, ListChange, SettingChange, SettingValue, Topic
+from onelog.errors import InvalidRequest, OnelogError
+from onelog.model import topic_name
 from onelog.protocols.contract import Later, Outcome
 from onelog.protocols.kafka.connection import Request
 from onelog.protocols.kafka.errors import Code
+from onelog.protocols.kafka.handlers.broker_configs import broker_configs, broker_name
 from onelog.protocols.kafka.handlers.context import Context
-from onelog.protocols.kafka.messages.topics import (
+from onelog.protocols.kafka.messages.configs import (
     AlterableConfig,
-    AlterConfigsResource,
+    AlterableResource,
+    AlterConfigsRequest,
     AlterConfigsResourceResponse,
+    AlterConfigsResponse,
     DescribeConfigsRequest,
     DescribeConfigsResource,
     DescribeConfigsResourceResult,
@@ -20,8 +27,11 @@ from onelog.protocols.kafka.messages.topics import (
     DescribeConfigsSynonym,
     IncrementalAlterConfigsRequest,
     IncrementalAlterConfigsResponse,
+    WholeResource,
 )
 from onelog.ticket import Ticket
+
+R = TypeVar("R", WholeResource, AlterableResource)
 
 RESOURCE_TOPIC = 2
 RESOURCE_BROKER = 4
@@ -30,10 +40,16 @@ SOURCE_TOPIC = 1
 SOURCE_BROKER_FILE = 4
 SOURCE_DEFAULT = 5
 
-SET, DELETE, APPEND, SUBTRACT = range(4)
 KINDS = {"boolean": 1, "string": 2, "int": 3, "short": 4, "long": 5, "double": 6, "list": 7}
-# What a broker calls the default of a topic's setting, where it is not "log." and the same.
-SYNONYMS = {"max.message.bytes": "message.max.bytes"}
+
+
+class Operation(IntEnum):
+    """What IncrementalAlterConfigs may do to a setting."""
+
+    SET = 0
+    DELETE = 1
+    APPEND = 2
+    SUBTRACT = 3
 
 
 def source_of(setting: SettingValue) -> int:
@@ -59,7 +75,7 @@ def _described(
     )
     try:
         if resource.resource_type == RESOURCE_TOPIC:
-            topic = context.broker.topic(resource.resource_name)
+            topic = context.broker.topic(topic_name(resource.resource_name))
             configs = [_of_topic(setting, body) for setting in context.broker.topic_settings(topic)]
         elif resource.resource_type == RESOURCE_BROKER:
             configs = _of_broker(context, resource.resource_name)
@@ -69,8 +85,9 @@ def _described(
         result.error_code = context.refuse(error)
         result.error_message = str(error)
         return result
-    wanted = resource.configuration_keys
-    result.configs = configs if wanted is None else [config for config in configs if config.name in wanted]
+    # None and no names at all ask for everything, as in Kafka.
+    wanted = resource.configuration_keys or [config.name for config in configs]
+    result.configs = [config for config in configs if config.name in wanted]
     return result
 
 
@@ -81,10 +98,9 @@ def _of_topic(setting: SettingValue, body: DescribeConfigsRequest) -> DescribeCo
             synonyms.append(
                 DescribeConfigsSynonym(name=setting.name, value=setting.value, source=SOURCE_TOPIC)
             )
-        broker_name = SYNONYMS.get(setting.name, f"log.{setting.name}")
-        synonyms.append(
-            DescribeConfigsSynonym(name=broker_name, value=setting.default, source=SOURCE_DEFAULT)
-        )
+        name = broker_name(setting.name)
+        if name is not None:
+            synonyms.append(DescribeConfigsSynonym(name=name, value=setting.default, source=SOURCE_DEFAULT))
     return DescribeConfigsResourceResult(
         name=setting.name,
         value=setting.value,
@@ -98,98 +114,123 @@ def _of_topic(setting: SettingValue, body: DescribeConfigsRequest) -> DescribeCo
 
 
 def _of_broker(context: Context, name: str) -> list[DescribeConfigsResourceResult]:
-    """What tools look for in a broker. Ours is set in its file; nothing of it changes while it runs."""
-    broker, address = context.broker, context.address
+    broker = context.broker
     if name not in ("", str(broker.node_id)):
         raise InvalidRequest(f"broker {name!r} is not here; expected {broker.node_id}")
-    settings = broker.settings
-    values = {
-        "advertised.listeners": ("string", f"PLAINTEXT://{address.host}:{address.port}"),
-        "auto.create.topics.enable": ("boolean", str(settings.auto_create_topics).lower()),
-        "default.replication.factor": ("int", "1"),
-        "message.max.bytes": ("int", str(settings.message_bytes_max)),
-        "node.id": ("int", str(broker.node_id)),
-        "num.partitions": ("int", str(settings.partition_count_default)),
-        "offset.metadata.max.bytes": ("int", str(settings.note_bytes_max)),
-    }
     return [
         DescribeConfigsResourceResult(
-            name=key,
-            value=value,
+            name=config.name,
+            value=config.value,
             read_only=True,
-            config_source=SOURCE_BROKER_FILE,
+            config_source=SOURCE_BROKER_FILE if config.is_set else SOURCE_DEFAULT,
             is_sensitive=False,
             synonyms=[],
-            config_type=KINDS[kind],
+            config_type=KINDS[config.kind],
             documentation=None,
         )
-        for key, (kind, value) in values.items()
+        for config in broker_configs(broker, context.address)
     ]
 
 
+def alter_configs(context: Context, request: Request) -> Outcome:
+    """What is not named gets its default back. Each resource is altered whole or not at all."""
+    body: AlterConfigsRequest = request.body
+    altering = _Altering(context, body.resources, _replacement)
+    return altering.outcome(AlterConfigsResponse, validate_only=body.validate_only)
+
+
 def incremental_alter_configs(context: Context, request: Request) -> Outcome:
-    """Each resource is altered whole or not at all."""
+    """Only what is named changes. Each resource is altered whole or not at all."""
     body: IncrementalAlterConfigsRequest = request.body
-    answers: list[AlterConfigsResourceResponse] = []
-    pending: list[AlterConfigsResourceResponse] = []
-    wanted: list[AlterTopic] = []
-    for resource in body.resources:
-        answer = AlterConfigsResourceResponse(
-            resource_type=resource.resource_type, resource_name=resource.resource_name
-        )
-        answers.append(answer)
-        try:
-            wanted.append(_alteration(context, resource))
-        except OnelogError as error:
-            _refuse(context, answer, error)
-        else:
-            pending.append(answer)
-
-    def fill(ticket: Ticket[list[Topic | OnelogError]]) -> IncrementalAlterConfigsResponse:
-        error = ticket.error
-        outcomes = [error] * len(pending) if error is not None else ticket.result()
-        for answer, outcome in zip(pending, outcomes, strict=True):
-            if isinstance(outcome, BaseException):
-                _refuse(context, answer, outcome)
-        return IncrementalAlterConfigsResponse(responses=answers)
-
-    return Later(context.broker.alter_topics(wanted, validate_only=body.validate_only), answer=fill)
+    altering = _Altering(context, body.resources, _alteration)
+    return altering.outcome(IncrementalAlterConfigsResponse, validate_only=body.validate_only)
 
 
-def _alteration(context: Context, resource: AlterConfigsResource) -> AlterTopic:
+class _Altering:
+    """One request on its way: what can be wanted of each resource, beside the answers."""
+
+    def __init__(
+        self, context: Context, resources: Sequence[R], wanted_of: Callable[[Context, Topic, R], AlterTopic]
+    ) -> None:
+        self._context = context
+        self._answers: list[AlterConfigsResourceResponse] = []
+        self._pending: list[AlterConfigsResourceResponse] = []
+        self._wanted: list[AlterTopic] = []
+        times = Counter((one.resource_type, one.resource_name) for one in resources)
+        for resource in resources:
+            kind, name = resource.resource_type, resource.resource_name
+            answer = AlterConfigsResourceResponse(resource_type=kind, resource_name=name)
+            self._answers.append(answer)
+            try:
+                if times[kind, name] > 1:
+                    raise InvalidRequest(f"resource {name!r} stands there {times[kind, name]} times")
+                wanted = wanted_of(context, _altered(context, resource), resource)
+            except OnelogError as error:
+                _refuse(context, answer, error)
+            else:
+                self._wanted.append(wanted)
+                self._pending.append(answer)
+
+    def outcome(
+        self,
+        response: type[AlterConfigsResponse | IncrementalAlterConfigsResponse],
+        *,
+        validate_only: bool,
+    ) -> Outcome:
+        def fill(
+            ticket: Ticket[list[Topic | OnelogError]],
+        ) -> AlterConfigsResponse | IncrementalAlterConfigsResponse:
+            error = ticket.error
+            outcomes = [error] * len(self._pending) if error is not None else ticket.result()
+            for answer, outcome in zip(self._pending, outcomes, strict=True):
+                if isinstance(outcome, BaseException):
+                    _refuse(self._context, answer, outcome)
+            return response(responses=self._answers)
+
+        changed = self._context.broker.alter_topics(self._wanted, validate_only=validate_only)
+        return Later(changed, answer=fill)
+
+
+def _altered(context: Context, resource: WholeResource | AlterableResource) -> Topic:
+    """The topic that is to be altered; nothing else can be."""
     if resource.resource_type == RESOURCE_BROKER:
         raise InvalidRequest("the broker's settings are in its file; they do not change while it runs")
     if resource.resource_type != RESOURCE_TOPIC:
         raise _unknown_kind(resource.resource_type)
-    topic = context.broker.topic(resource.resource_name)
-    now = {setting.name: setting for setting in context.broker.topic_settings(topic)}
+    if not resource.resource_name:
+        raise InvalidRequest("no topic's name; the defaults of topics are those of the broker's file")
+    topic = context.broker.topic(topic_name(resource.resource_name))
     names = [config.name for config in resource.configs]
     if len(set(names)) != len(names):
         raise InvalidRequest(f"{topic.name}: a setting stands there twice")
-    changes = {config.name: _changed(config, now.get(config.name)) for config in resource.configs}
+    return topic
+
+
+def _replacement(context: Context, topic: Topic, resource: WholeResource) -> AlterTopic:
+    for config in resource.configs:
+        if config.value is None:
+            raise InvalidRequest(f"{config.name}: no value; leave it out, and it gets its default")
+    changes = {config.name: config.value for config in resource.configs}
+    return AlterTopic(name=topic.name, changes=changes, replaces=True)
+
+
+def _alteration(_: Context, topic: Topic, resource: AlterableResource) -> AlterTopic:
+    changes = {config.name: _change(config) for config in resource.configs}
     return AlterTopic(name=topic.name, changes=changes)
 
 
-def _changed(config: AlterableConfig, now: SettingValue | None) -> str | None:
-    """The value that an operation leads to; None brings the default back."""
-    operation, value = config.config_operation, config.value
-    if operation == DELETE:
-        return None
-    if value is None or operation not in (SET, APPEND, SUBTRACT):
-        raise InvalidRequest(f"{config.name}: operation {operation} with the value {value!r}")
-    if operation == SET:
-        return value
-    if now is None or now.kind != "list":
-        raise InvalidConfig(key=config.name, value=value, expected="a list, to add to or take from")
-    present = _words(now.value)
-    words = _words(value)
-    if operation == APPEND:
-        return ",".join([*present, *(word for word in words if word not in present)])
-    return ",".join(word for word in present if word not in words)
-
-
-def _words(text: str) -> Sequence[str]:
-    return [word.strip() for word in text.split(",") if word.strip()]
+def _change(config: AlterableConfig) -> SettingChange:
+    value: str | None = config.value
+    match config.config_operation:
+        case Operation.DELETE:
+            return None
+        case Operation.SET if value is not None:
+            return value
+        case Operation.APPEND if value is not None:
+            return ListChange(added=value)
+        case Operation.SUBTRACT if value is not None:
+            return ListChange(removed=value)
+    raise InvalidRequest(f"{config.name}: operation {config.config_operation} with the value {value!r}")
 
 
 def _unknown_kind(resource_type: int) -> InvalidRequest:
