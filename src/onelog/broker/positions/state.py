@@ -1,6 +1,6 @@
 """How far each group has read: what may be remembered, and what a change does. Pure."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
@@ -80,6 +80,16 @@ def decide(
         )
     expires_ms = None if keep_ms is None else min(now_ms + keep_ms, MOMENT_MS_MAX)
     return Committed(group, topic_id, partition, Kept(position, now_ms, expires_ms))
+
+
+def beyond(state: PositionsState, ends: Mapping[Place, int]) -> list[Committed]:
+    """Positions behind the ends of logs that may have lost records: each brought back to the end."""
+    return [
+        Committed(group, *place, kept._replace(position=kept.position._replace(offset=ends[place])))
+        for group, places in state.by_group.items()
+        for place, kept in places.items()
+        if place in ends and kept.position.offset > ends[place]
+    ]
 
 
 def _size_of(text: str, *, what: str) -> int:
