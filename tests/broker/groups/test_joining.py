@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from onelog.broker.groups.group import NAME_BYTES_MAX, NEW_MEMBER_TIMEOUT_MS
+from onelog.broker.groups.group import NAME_BYTES_MAX, NEW_MEMBER_TIMEOUT_MS, PROTOCOLS_MAX
 from onelog.broker.groups.words import Phase
 from onelog.errors import (
     FencedInstance,
@@ -95,6 +95,14 @@ def test_names_are_no_longer_than_every_version_can_tell_the_others(what: str) -
             continue
         with pytest.raises(InvalidRequest, match=f"a name of {size} bytes"):
             room.told(request)
+
+
+def test_a_member_names_no_more_ways_of_sharing_than_can_be_counted_at_each_join() -> None:
+    room = Room(member_bytes_max=1 << 20)
+    names = [f"p{number}" for number in range(PROTOCOLS_MAX + 1)]
+    assert room.waits(room.join(protocols=protocols(*names[:-1])))
+    with pytest.raises(InvalidRequest, match="65 protocols"):
+        room.told(room.joining(protocols=protocols(*names)))
 
 
 # ---- a group may be full

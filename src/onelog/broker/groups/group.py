@@ -22,6 +22,9 @@ NEW_MEMBER_TIMEOUT_MS = 300_000
 # that have 15 bits for a length, some of them of a name that is made of this and a UUID.
 NAME_BYTES_MAX: Final = 1 << 14
 
+# Ways of sharing that one member may name; clients name one to four. All members' are counted at each join.
+PROTOCOLS_MAX: Final = 64
+
 CONSUMERS = "consumer"  # the one type of protocol whose members say which topics they read
 
 

@@ -4,7 +4,14 @@ from dataclasses import replace
 
 from onelog.broker.groups import rebalance
 from onelog.broker.groups.decision import Decision
-from onelog.broker.groups.group import NAME_BYTES_MAX, NEW_MEMBER_TIMEOUT_MS, Group, GroupLimits, Member
+from onelog.broker.groups.group import (
+    NAME_BYTES_MAX,
+    NEW_MEMBER_TIMEOUT_MS,
+    PROTOCOLS_MAX,
+    Group,
+    GroupLimits,
+    Member,
+)
 from onelog.broker.groups.words import JoinGroup, Membership, Phase
 from onelog.errors import (
     FencedInstance,
@@ -27,6 +34,10 @@ def check(request: JoinGroup, limits: GroupLimits) -> None:
             found_ms=request.session_timeout_ms,
             least_ms=least,
             most_ms=most,
+        )
+    if len(request.protocols) > PROTOCOLS_MAX:
+        raise InvalidRequest(
+            f"group {request.group!r:.80}: {len(request.protocols)} protocols; a member has at most {PROTOCOLS_MAX}"
         )
     _check_names(request)
     size = sum(len(protocol.name) + len(protocol.metadata) for protocol in request.protocols)

@@ -36,8 +36,6 @@ from onelog.protocols.fluvio.tails import (
     said,
 )
 
-# What a Fetch may hold in all, beside one batch.
-ANSWER_BYTES_MAX: Final = 8 << 20
 _NO_STREAM: Final = 0
 _NOT_HERE: Final = frozenset(
     (ErrorCode.UNKNOWN_TOPIC, ErrorCode.UNKNOWN_TOPIC_ID, ErrorCode.UNKNOWN_PARTITION)
