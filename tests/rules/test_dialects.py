@@ -15,7 +15,9 @@ DIALECTS = sorted(p.name for p in (SOURCE / "protocols").iterdir() if (p / "endp
 # The numbers of what is held to what the original brokers do, as their programs see it. The rest of
 # those lists is about what is to come, or about programs from outside.
 CHECKLISTS = {
+    "fluvio": {*range(1, 8), *range(9, 51)},
     "flymq": {*range(1, 37), 46, 48, 49, 57, 59, 60},
+    "kafka": {*range(1, 13), *range(24, 28), *range(32, 44), *range(47, 60), 61},
     "tank": {*range(1, 35), 41, 42},
 }
 SEVEN = ("endpoint", "framing", "messages", "connection", "recordset", "errors", "handlers")
@@ -57,7 +59,9 @@ def test_the_matrix_of_the_page_is_what_the_dialects_say_of_themselves() -> None
 @pytest.mark.parametrize("dialect", sorted(CHECKLISTS))
 def test_every_number_of_a_checklist_has_a_test(dialect: str) -> None:
     text = (ROOT / "docs" / "protocols" / f"{dialect}.md").read_text(encoding="utf-8")
-    [section] = re.findall(r"^## Checklist\n(.*?)^## ", text, re.MULTILINE | re.DOTALL)
+    [section] = re.findall(
+        r"^## (?:Checklist|What clients can see)\n(.*?)^## ", text, re.MULTILINE | re.DOTALL
+    )
     rows = dict(re.findall(r"^\| (\d+) \|[^|]+\|([^|]*)\|$", section, re.MULTILINE))
     assert {int(number) for number in rows} == CHECKLISTS[dialect]
     assert not [number for number, tests in rows.items() if "::test_" not in tests]

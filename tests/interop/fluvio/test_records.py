@@ -4,6 +4,7 @@ import time
 
 import pytest
 from confluent_kafka import Consumer, Producer, TopicPartition
+from confluent_kafka.admin import AdminClient
 
 from tests.interop.fluvio.conftest import Open
 from tests.interop.fluvio.wheel import Wheel, WheelError
@@ -69,6 +70,18 @@ def test_a_reader_behind_the_end_is_told(wheel: Wheel, topic: str) -> None:
     wheel("produce", topic=topic, records=PAIRS)
     with pytest.raises(WheelError, match="start offset: 99 is greater than leo: 3"):
         wheel.records(topic=topic, spot="absolute", number=99, count=1)
+
+
+def test_a_consumer_whose_place_is_gone_goes_on_where_records_begin(
+    wheel: Wheel, broker: Served, topic: str
+) -> None:
+    for n in range(20):
+        wheel("produce", topic=topic, records=[["k", str(n)]])
+    admin = AdminClient({"bootstrap.servers": kafka(broker)})
+    [deleted] = admin.delete_records([TopicPartition(topic, 0, 12)]).values()
+    assert deleted.result(20).low_watermark == 12
+    found = wheel.records("follow", topic=topic, spot="absolute", number=3, count=8)
+    assert [record[0] for record in found] == list(range(12, 20))
 
 
 def test_a_small_size_loses_nothing(wheel: Wheel, topic: str) -> None:
@@ -165,6 +178,18 @@ def test_a_producer_goes_on_over_a_restart(wheel: Wheel, broker: Served, topic: 
     wheel("produce", topic=topic, records=PAIRS)
     restart(broker)
     assert wheel("produce", topic=topic, records=PAIRS) == [[0, 3], [0, 4], [0, 5]]
+
+
+def test_one_producer_goes_on_while_its_broker_is_killed_and_started(
+    wheel: Wheel, broker: Served, topic: str
+) -> None:
+    lots = [[str(lot * 20 + n) for n in range(20)] for lot in range(4)]
+    wheel.begin("keep_producing", topic=topic, lots=lots)
+    told = wheel.said()
+    for lot in range(4):
+        wheel.go_on()
+        assert next(told) == [[0, lot * 20 + n] for n in range(20)]
+        restart(broker)
 
 
 def test_a_topic_that_is_deleted_ends_a_tail(wheel: Wheel, open_wheel: Open, topic: str) -> None:

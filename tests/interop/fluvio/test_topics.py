@@ -186,6 +186,22 @@ def test_a_client_sees_added_partitions_without_coming_back(wheel: Wheel, kafka:
     assert {partition for partition, _ in wheel("produce", topic="orders", records=records)} == set(range(4))
 
 
+def test_a_producer_at_work_finds_added_partitions(wheel: Wheel, kafka: AdminClient) -> None:
+    wheel("create", topic="orders")
+    lots = [[f"{lot}-{n}" for n in range(50)] for lot in range(100)]
+    wheel.begin("keep_producing", topic="orders", lots=lots)
+    placed = wheel.said()
+
+    def taken_by() -> set[int]:
+        wheel.go_on()
+        return {partition for partition, _ in next(placed)}
+
+    assert taken_by() == {0}
+    kafka.create_partitions([NewPartitions("orders", 4)])["orders"].result(20)
+    # It hears of them when it is told, which is at once and still behind our back.
+    assert any(taken_by() == set(range(4)) for _ in lots[1:])
+
+
 def test_no_other_dialect_sees_fluvios_own_topic(wheel: Wheel, kafka: AdminClient) -> None:
     wheel("create", topic="orders")
     assert set(kafka.list_topics(timeout=20).topics) == {"orders"}

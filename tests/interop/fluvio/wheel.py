@@ -65,6 +65,12 @@ class Wheel:
         self._process.stdin.write(json.dumps({"do": do, **options}) + "\n")
         self._process.stdin.flush()
 
+    def go_on(self) -> None:
+        """To a call that waits for this word."""
+        assert self._process.stdin is not None
+        self._process.stdin.write("\n")
+        self._process.stdin.flush()
+
     def said(self) -> Iterator[Any]:
         """The answers of the last call, until its last one."""
         assert self._process.stdout is not None

@@ -95,6 +95,16 @@ class Driver:
         placed = [each.wait() for each in sent]
         return [[each.partition_id(), each.offset()] for each in placed]
 
+    def keep_producing(self, topic: str, lots: list[list[str]]) -> Iterator[Any]:
+        """(partition, offset) of each value by one producer: a lot whenever it is told to go on."""
+        producer = self.client.topic_producer(topic)
+        for lot in lots:
+            sys.stdin.readline()
+            sent = [producer.send(f"k{value}".encode(), value.encode()) for value in lot]
+            producer.flush()
+            placed = [each.wait() for each in sent]
+            yield [[each.partition_id(), each.offset()] for each in placed]
+
     def consume(
         self,
         topic: str,
@@ -133,11 +143,15 @@ class Driver:
         stream.offset_flush()
         return found
 
-    def follow(self, topic: str, count: int) -> Iterator[Any]:
+    def follow(
+        self, topic: str, count: int, spot: str = "beginning", number: int = 0, bytes_max: int | None = None
+    ) -> Iterator[Any]:
         """So many records by the consumer that opens its streams again when they break."""
         builder = fluvio.ConsumerConfigExtBuilder(topic)
         builder.partition(0)
-        builder.offset_start(Offset.beginning())
+        builder.offset_start(SPOTS[spot](number))
+        if bytes_max is not None:
+            builder.max_bytes(bytes_max)
         yield from _taken(iter(self.client.consumer_with_config(builder.build())), count)
 
     def offsets(self) -> list[list[Any]]:

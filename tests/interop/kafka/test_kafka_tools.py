@@ -60,6 +60,23 @@ def offsets(bootstrap: str, topic: str, at: str) -> str:
     return java(f"{TOOLS}.GetOffsetShell", "--bootstrap-server", bootstrap, "--topic", topic, "--time", at)
 
 
+def groups(bootstrap: str, *arguments: str) -> str:
+    tool = f"{TOOLS}.consumer.group.ConsumerGroupCommand"
+    return java(tool, "--bootstrap-server", bootstrap, *arguments)
+
+
+def group_rows(bootstrap: str, group: str, *what: str) -> list[list[str]]:
+    """The words of each line that tells of the group."""
+    said = groups(bootstrap, "--describe", "--group", group, *what)
+    return [line.split() for line in said.splitlines() if line.startswith(group)]
+
+
+def marks(bootstrap: str, group: str) -> dict[int, tuple[int, int, int]]:
+    """By partition: where the group is, where the log ends, and how far that is."""
+    rows = [[int(word) for word in row if word.isdigit()] for row in group_rows(bootstrap, group)]
+    return {partition: (current, end, lag) for partition, current, end, lag in rows}
+
+
 def test_topics_are_created_described_altered_listed_and_deleted(bootstrap: str, topic: str) -> None:
     topics(bootstrap, "--create", "--topic", topic, "--partitions", "2", "--config", "retention.ms=100000")
     described = topics(bootstrap, "--describe", "--topic", topic)
@@ -130,6 +147,29 @@ def test_the_directory_of_logs_is_described(bootstrap: str, topic: str) -> None:
     (broker,) = json.loads(said.splitlines()[-1])["brokers"]
     (directory,) = broker["logDirs"]
     assert [(part["partition"], part["size"]) for part in directory["partitions"]] == [(f"{topic}-0", 0)]
+
+
+def test_a_group_is_listed_described_set_back_and_deleted(bootstrap: str, topic: str) -> None:
+    topics(bootstrap, "--create", "--topic", topic, "--partitions", "2")
+    at = ["--bootstrap-server", bootstrap, "--topic", topic]
+    java(f"{TOOLS}.ConsoleProducer", *at, stdin=b"a\nb\nc\n")
+    wanted = ["--group", topic, "--from-beginning", "--max-messages", "3", "--timeout-ms", "20000"]
+    assert sorted(java(f"{TOOLS}.consumer.ConsoleConsumer", *at, *wanted).split()) == ["a", "b", "c"]
+    listed = [line.split() for line in groups(bootstrap, "--list", "--state").splitlines()]
+    assert [row[-1] for row in listed if row[0] == topic] == ["Empty"]
+    every = java(f"{TOOLS}.GroupsCommand", "--bootstrap-server", bootstrap, "--list")
+    assert [line.split()[1:] for line in every.splitlines() if line.startswith(topic)] == [
+        ["Classic", "consumer"]
+    ]
+    read = marks(bootstrap, topic)
+    assert set(read) == {0, 1}
+    assert [sum(each) for each in zip(*read.values(), strict=True)] == [3, 3, 0]
+    groups(bootstrap, "--reset-offsets", "--group", topic, "--topic", topic, "--to-earliest", "--execute")
+    assert marks(bootstrap, topic) == {part: (0, end, end) for part, (_, end, _) in read.items()}
+    groups(bootstrap, "--delete-offsets", "--group", topic, "--topic", f"{topic}:0")
+    assert set(marks(bootstrap, topic)) == {1}
+    groups(bootstrap, "--delete", "--group", topic)
+    assert topic not in groups(bootstrap, "--list").split()
 
 
 def test_offsets_for_times_are_those_of_the_records_or_null(bootstrap: str, topic: str) -> None:
@@ -226,3 +266,15 @@ def test_javas_member_and_ours_share_a_group(
             theirs = (tmp_path / "read").read_text(encoding="utf-8").split()
     assert sorted([*read, *theirs]) == sorted(said)
     assert len(read) == len(theirs)
+
+
+def test_the_members_of_a_group_are_described(bootstrap: str, topic: str, tmp_path: Path) -> None:
+    topics(bootstrap, "--create", "--topic", topic, "--partitions", "3")
+    with console_consumer(bootstrap, topic, RANGE, tmp_path / "read"):
+        deadline_s = time.monotonic() + PATIENCE_S
+        while [row[-2:] for row in group_rows(bootstrap, topic, "--state")] != [["Stable", "1"]]:
+            assert time.monotonic() < deadline_s
+        [member] = group_rows(bootstrap, topic, "--members", "--verbose")
+        assert f"{topic}:0,1,2" in "".join(member)
+    [state] = group_rows(bootstrap, topic, "--state")
+    assert state[-2:] == ["Empty", "0"]
