@@ -12,7 +12,7 @@ BUILT_FROM := pyproject.toml setup.py constraints.txt $(wildcard build_backend/*
 TMP ?= .cache
 
 .DEFAULT_GOAL := help
-.PHONY: help run serve test check format wheel crash interop bench clean
+.PHONY: help run serve test check format wheel crash interop fuzz bench clean
 
 help: ## list the commands
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-9s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -49,6 +49,9 @@ crash: $(VENV)/.spark $(VENV)/.test ## kill broker and driver for real, many tim
 
 interop: $(VENV)/.spark $(VENV)/.test ## real clients that need apt or Maven (long)
 	$(BIN)/python -m pytest -m "" tests/interop $(ARGS)
+
+fuzz: $(VENV)/.core $(VENV)/.test ## hostile frames for each dialect, with clients at work beside (ten minutes each)
+	$(BIN)/python -m tests.crash.hostile $(ARGS)
 
 bench: $(VENV)/.spark $(VENV)/.test ## figures, each as a ratio to something in the same run (long; Maven for Spark's own source)
 	$(BIN)/python -m benchmarks $(ARGS)

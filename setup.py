@@ -16,8 +16,6 @@ sys.path.insert(0, str(Path(__file__).parent / "build_backend"))
 
 import backend
 
-RECORDS = "src/onelog/records"
-
 
 class BuildKernels(build_ext):
     """Cython, then the compiler that the backend found, with flags of our own."""
@@ -43,6 +41,6 @@ class BuildKernels(build_ext):
 
 
 MODULES = [] if backend.wanted() is backend.Wanted.PLAIN else backend.MODULES
-EXTENSIONS = [Extension(f"onelog.records.{name}", [f"{RECORDS}/{name}.py"]) for name in MODULES]
+EXTENSIONS = [Extension(module, [str(backend.source(module))]) for module in MODULES]
 
 setup(ext_modules=EXTENSIONS, cmdclass={"build_ext": BuildKernels})

@@ -41,14 +41,19 @@ __all__ = [
 
 VARIABLE = "ONELOG_KERNELS"
 MACHINES = {"x86_64": "x86_64", "amd64": "x86_64", "aarch64": "aarch64", "arm64": "aarch64"}
-MODULES = ("kernels", "packing")
+# Those of the records, and those with which a dialect makes records of its own.
+MODULES = ("onelog.records.kernels", "onelog.records.packing", "onelog.protocols.fluvio.kernels")
 # -fwrapv: the kernels let 64-bit numbers wrap, as their plain form does by hand.
 FLAGS = ["-O3", "-fwrapv", "-fPIC", "-DNDEBUG"]
 # The oldest libc that Zig builds for; what runs there runs on everything newer.
 GLIBC = "2.17"
 
 Settings = dict[str, Any] | None
-RECORDS = Path("src/onelog/records")
+
+
+def source(module: str) -> Path:
+    """Where a module stands."""
+    return Path("src", *module.split(".")).with_suffix(".py")
 
 
 class Wanted(Enum):
@@ -157,7 +162,7 @@ def build_editable(
     """A wheel that points here; compiled kernels stand beside their source."""
     # One that no longer fits its source would be found before it.
     for module in MODULES:
-        for old in RECORDS.glob(f"{module}.*.so"):
+        for old in source(module).parent.glob(f"{source(module).stem}.*.so"):
             old.unlink()
     return built(lambda: build_meta.build_editable(wheel_directory, config_settings, metadata_directory))
 

@@ -20,8 +20,7 @@ from onelog.errors import OnelogError
 from onelog.metrics import Metrics
 from onelog.open_files import connections_that_fit, limit
 from onelog.protocols.contract import Address, Endpoint
-from onelog.protocols.registry import ENDPOINTS
-from onelog.records.kernels import COMPILED
+from onelog.protocols.registry import ENDPOINTS, kernels_are_compiled
 from onelog.server.lifecycle import STOP_TIMEOUT_S
 from onelog.server.limits import ServerLimits
 from onelog.server.listener import LOOPBACK_HOSTS, ListenerSpec, Server, announce, bind
@@ -76,7 +75,9 @@ class App:
         advertised = _advertised(serve.advertise, {listen.name for listen in listeners})
         metrics = Metrics()
         LOG.info(
-            "onelog begins: data in %s, kernels %s", serve.data, "compiled" if COMPILED else "plain (slower)"
+            "onelog begins: data in %s, kernels %s",
+            serve.data,
+            "compiled" if kernels_are_compiled() else "plain (slower)",
         )
         broker = await self._open_broker(undo, serve.data, metrics)
         server = Server(

@@ -35,6 +35,12 @@ class ErrorCode(Enum):
     FENCED_MEMBER_EPOCH = "fenced_member_epoch"
     GROUP_NOT_EMPTY = "group_not_empty"
     UNKNOWN_GROUP = "unknown_group"
+    INVALID_GROUP = "invalid_group"
+    INVALID_SESSION_TIMEOUT = "invalid_session_timeout"
+    INCONSISTENT_PROTOCOL = "inconsistent_protocol"
+    MEMBER_ID_REQUIRED = "member_id_required"
+    GROUP_FULL = "group_full"
+    GROUP_SUBSCRIBED = "group_subscribed"
     NOTE_TOO_LARGE = "note_too_large"
     STALE_LEADER_EPOCH = "stale_leader_epoch"
     UNKNOWN_LEADER_EPOCH = "unknown_leader_epoch"
@@ -285,6 +291,62 @@ class UnknownGroup(OnelogError):
 
     code = ErrorCode.UNKNOWN_GROUP
     template = "group {e.group!r} does not exist."
+
+
+@dataclass(eq=False)
+class InvalidGroup(OnelogError):
+    group: str
+
+    code = ErrorCode.INVALID_GROUP
+    template = "{e.group!r:.80} cannot be a group's name: expected one character or more."
+
+
+@dataclass(eq=False)
+class InvalidSessionTimeout(OnelogError):
+    group: str
+    found_ms: int
+    least_ms: int
+    most_ms: int
+
+    code = ErrorCode.INVALID_SESSION_TIMEOUT
+    template = "group {e.group!r}: a session of {e.found_ms} ms; expected {e.least_ms} to {e.most_ms}. Change session.timeout.ms of the client, or the broker's group_session_timeout settings."
+
+
+@dataclass(eq=False)
+class InconsistentProtocol(OnelogError):
+    group: str
+    found: str
+    expected: str
+
+    code = ErrorCode.INCONSISTENT_PROTOCOL
+    template = "group {e.group!r}: protocols {e.found}; its members have {e.expected}. Give all of them one in common."
+
+
+@dataclass(eq=False)
+class MemberIdRequired(OnelogError):
+    group: str
+    member: str
+
+    code = ErrorCode.MEMBER_ID_REQUIRED
+    template = "group {e.group!r}: join again, as {e.member!r}."
+
+
+@dataclass(eq=False)
+class GroupFull(OnelogError):
+    group: str
+    members_max: int
+
+    code = ErrorCode.GROUP_FULL
+    template = "group {e.group!r} has all the {e.members_max} members that it may have."
+
+
+@dataclass(eq=False)
+class GroupSubscribed(OnelogError):
+    group: str
+    topic: str
+
+    code = ErrorCode.GROUP_SUBSCRIBED
+    template = "group {e.group!r} has members that read {e.topic!r}. Stop them first."
 
 
 @dataclass(eq=False)

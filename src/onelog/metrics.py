@@ -6,7 +6,7 @@ plain object; only the export looks at all of them. A collector is called at exp
 what is cheaper to look at than to keep (open connections, sizes).
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from enum import Enum
 
@@ -56,6 +56,10 @@ FRAMES = _counter("onelog_frames_total", "Frames written to the commit log.")
 ROUNDS = _counter("onelog_rounds_total", "Rounds that settled what was in the commit log.")
 BYTES_SETTLED = _counter("onelog_bytes_settled_total", "Bytes put into segments by rounds.")
 CATALOG_TRANSACTIONS = _counter("onelog_catalog_transactions_total", "Transactions of the catalog.")
+GENERATIONS = _counter("onelog_group_generations_total", "Rebalances of groups that came to an end.")
+POSITIONS_EXPIRED = _counter("onelog_positions_expired_total", "Positions that nobody wanted any more.")
+GROUPS = _gauge("onelog_groups", "Groups that have members, or had.", "phase")
+GROUP_MEMBERS = _gauge("onelog_group_members", "Members of all groups.")
 TOPICS = _gauge("onelog_topics", "Topics alive.")
 PARTITIONS = _gauge("onelog_partitions", "Partitions alive.")
 TAIL_BYTES = _gauge("onelog_tail_bytes", "Bytes of batches that are not in segments yet.")
@@ -116,11 +120,14 @@ class Metrics:
             lines.append(f"# HELP {metric.name} {metric.help}")
             lines.append(f"# TYPE {metric.name} {metric.kind.value}")
             for values, series in sorted(rows, key=lambda row: row[0]) or [((), Series())]:
-                labels = ",".join(f'{k}="{_escaped(v)}"' for k, v in zip(metric.labels, values, strict=True))
-                lines.append(
-                    f"{metric.name}{{{labels}}} {series.value}" if labels else f"{metric.name} {series.value}"
-                )
+                labels = labelled(dict(zip(metric.labels, values, strict=True)))
+                lines.append(f"{metric.name}{labels} {series.value}")
         return "\n".join(lines) + "\n"
+
+
+def labelled(labels: Mapping[str, str]) -> str:
+    """What stands behind a name in the Prometheus text form."""
+    return "{" + ",".join(f'{k}="{_escaped(v)}"' for k, v in labels.items()) + "}" if labels else ""
 
 
 def _escaped(value: str) -> str:

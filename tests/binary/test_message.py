@@ -6,7 +6,20 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from onelog.binary.errors import BinaryError
-from onelog.binary.fields import Records, array32, bytes32, i16, i32, i64, records32, struct, text16, u8
+from onelog.binary.fields import (
+    Records,
+    array32,
+    bytes32,
+    choice8,
+    choice16,
+    i16,
+    i32,
+    i64,
+    records32,
+    struct,
+    text16,
+    u8,
+)
 from onelog.binary.message import LENIENT, LITTLE, SIGNED, codec, message
 from onelog.binary.varint import write_uvarint
 from tests.support.wire_layouts import Case, cases
@@ -273,3 +286,34 @@ def test_numbers_and_truths_of_fixed_size_are_read_by_one_call() -> None:
     assert codec(Wide).decode(codec(Wide).encode_bytes(Wide(a=-1, b=2))) == (Wide(a=-1, b=2), 10)
     with pytest.raises(BinaryError, match=r"Wide\.a to Wide\.b at byte 0: 9 bytes; expected more"):
         codec(Wide).decode(bytes(9))
+
+
+@message()
+class Circle:
+    radius: int = i16()
+
+
+@message()
+class Nothing:
+    """A case without fields."""
+
+
+@message()
+class Drawing:
+    shape: Circle | Nothing = choice8({1: Circle, 2: Nothing}, is_closed=True)
+    error: Circle | int = choice16({-7: Circle})
+    size: int = u8()
+
+
+def test_a_number_stands_for_the_fields_of_a_case_or_for_itself() -> None:
+    drawing = Drawing(shape=Circle(radius=3), error=5, size=9)
+    assert codec(Drawing).encode_bytes(drawing) == bytes.fromhex("01 0003 0005 09")
+    assert codec(Drawing).decode(bytes.fromhex("01 0003 0005 09")) == (drawing, 6)
+    failed = Drawing(shape=Nothing(), error=Circle(radius=4))
+    assert codec(Drawing).encode_bytes(failed) == bytes.fromhex("02 fff9 0004 00")
+    assert codec(Drawing).decode(bytes.fromhex("02 fff9 0004 00")) == (failed, 6)
+
+
+def test_a_number_that_stands_for_nothing_is_refused_where_only_cases_may_be() -> None:
+    with pytest.raises(BinaryError, match=r"shape.*the byte 3.*1 or 2"):
+        codec(Drawing).decode(bytes.fromhex("03 0003 0005 09"))

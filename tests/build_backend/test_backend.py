@@ -66,6 +66,13 @@ def test_other_systems_get_one_clear_line(
         hook()
 
 
+def test_every_module_that_has_types_is_compiled() -> None:
+    typed = {path.with_suffix(".py") for path in Path("src").rglob("*.pxd")} - {
+        backend.source("onelog.records.blocks")
+    }
+    assert {backend.source(module) for module in backend.MODULES} == typed
+
+
 def test_with_a_compiler_cython_alone_is_asked_for() -> None:
     assert backend.requirements() == ["cython>=3.1,<4"]
 
@@ -142,9 +149,11 @@ def test_a_compiled_module_of_yesterday_does_not_outlive_an_editable_install(
 ) -> None:
     monkeypatch.setenv(backend.VARIABLE, "plain")
     monkeypatch.chdir(tmp_path)
-    backend.RECORDS.mkdir(parents=True)
-    for name in ("kernels.cpython-311.so", "kernels.py", "packing.cpython-312.so"):
-        (backend.RECORDS / name).touch()
+    old = ["onelog.records.packing", "onelog.protocols.fluvio.kernels"]
+    for module in old:
+        backend.source(module).parent.mkdir(parents=True)
+        backend.source(module).touch()
+        backend.source(module).with_suffix(".cpython-312.so").touch()
     monkeypatch.setattr(build_meta, "build_editable", lambda *_: "editable.whl")
     assert backend.build_editable("nowhere") == "editable.whl"
-    assert [each.name for each in backend.RECORDS.iterdir()] == ["kernels.py"]
+    assert {path for path in Path("src").rglob("*") if path.is_file()} == set(map(backend.source, old))

@@ -1,20 +1,23 @@
 import json
+from types import ModuleType
 
 import pytest
 
 from onelog.cli import doctor
 from onelog.cli.main import main
-from onelog.records import kernels
+from onelog.protocols.fluvio import kernels as fluvio_kernels
+from onelog.records import kernels, packing
 
 
 def _findings(capsys: pytest.CaptureFixture[str]) -> dict[str, dict[str, object]]:
     return {f["what"]: f for f in map(json.loads, capsys.readouterr().out.splitlines())}
 
 
-def test_it_tells_which_kernels_run(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+@pytest.mark.parametrize("module", [kernels, packing, fluvio_kernels])
+def test_it_tells_when_not_all_kernels_are_compiled(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], module: ModuleType
 ) -> None:
-    monkeypatch.setattr(kernels, "COMPILED", False)
+    monkeypatch.setattr(module, "COMPILED", False)
     assert main(["doctor", "--json"]) == 0
     found = _findings(capsys)["kernels"]
     assert found["found"] == "plain Python"

@@ -97,6 +97,7 @@ def test_a_line_that_is_wrong_is_named(
         ["orders", "--dialect", "rustlog", "--header", "k=v"],
         ["orders", "--dialect", "rustlog", "--key-separator", ":"],
         ["orders", "--dialect", "rustlog", "--compression", "zstd"],
+        ["orders", "--dialect", "rustlog-binary", "--key", "k"],
         ["orders", "--dialect", "tank", "--header", "k=v"],
         ["orders", "--dialect", "tank", "--print-offsets"],
         ["orders", "--dialect", "tank", "--compression", "zstd"],
@@ -121,16 +122,24 @@ def test_records_reach_a_broker_and_offsets_are_printed_when_wanted(
     assert [record.value for record in stored(broker, "reached")] == [b"a", b"b"] * 2
 
 
-def test_rustlog_takes_values_only(broker: onelog.Broker, capsys: pytest.CaptureFixture[str]) -> None:
+@pytest.mark.parametrize(
+    ("dialect", "refusal"),
+    [("rustlog", "TOPIC_NOT_FOUND (404)"), ("rustlog-binary", "UNKNOWN_PARTITION (10)")],
+)
+def test_rustlog_takes_values_only(
+    broker: onelog.Broker, capsys: pytest.CaptureFixture[str], dialect: str, refusal: str
+) -> None:
+    topic = f"plain-{dialect}"
+
     def produce(*words: str) -> int:
-        return main(["produce", "plain", "--bootstrap", broker.bootstrap, "--dialect", "rustlog", *words])
+        return main(["produce", topic, "--bootstrap", broker.bootstrap, "--dialect", dialect, *words])
 
     assert produce("--value", "a") == 1
-    assert "TOPIC_NOT_FOUND (404)" in capsys.readouterr().err
-    assert main(["topics", "create", "plain", "--partitions", "2", "--bootstrap", broker.bootstrap]) == 0
+    assert refusal in capsys.readouterr().err
+    assert main(["topics", "create", topic, "--partitions", "2", "--bootstrap", broker.bootstrap]) == 0
     assert produce("--value", "a", "--partition", "1", "--print-offsets") == 0
     assert capsys.readouterr().out == "1 0 0\n"
-    assert [record.value for record in stored(broker, "plain", 1)] == [b"a"]
+    assert [record.value for record in stored(broker, topic, 1)] == [b"a"]
 
 
 def test_flymq_takes_keys_and_gzip(broker: onelog.Broker, capsys: pytest.CaptureFixture[str]) -> None:

@@ -19,6 +19,7 @@ from onelog.cli.readers import (
 from onelog.client.kafka.admin import Admin
 from onelog.client.kafka.client import KafkaClient
 from onelog.client.kafka.producer import Producer
+from onelog.client.rustlog.forms import Form
 from onelog.model import Isolation
 from onelog.records.record import Record
 from tests.support import tank_wire as wire
@@ -66,12 +67,13 @@ def test_all_dialects_read_the_same(broker: onelog.Broker) -> None:
     fill(broker, "read")
     kafka = KafkaReader(broker.bootstrap, "read", timeout_s=10, isolation=Isolation.READ_COMMITTED)
     rustlog = RustLogReader(broker.bootstrap, "read", timeout_s=10)
+    in_binary = RustLogReader(broker.bootstrap, "read", timeout_s=10, form=Form.BINARY)
     flymq = FlyMQReader(broker.bootstrap, "read", timeout_s=10)
-    with kafka, rustlog, flymq:
-        for reader in (kafka, rustlog, flymq):
+    with kafka, rustlog, in_binary, flymq:
+        for reader in (kafka, rustlog, in_binary, flymq):
             assert reader.spans() == {0: Span(0, 0), 1: Span(0, 2)}
             read = reader.read({0: 0, 1: 1}, wait_ms=1)
-            timestamp_ms = NO_TIMESTAMP if reader is flymq else 6000
+            timestamp_ms = NO_TIMESTAMP if reader in (in_binary, flymq) else 6000
             assert {p: list(each.records) for p, each in read.items()} == {
                 0: [],
                 1: [(1, Record(None, b"b", timestamp_ms))],

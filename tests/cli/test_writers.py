@@ -8,6 +8,7 @@ from onelog.cli.writers import FlyMQWriter, KafkaWriter, RustLogWriter, TankWrit
 from onelog.client.errors import ClientError
 from onelog.client.kafka.admin import Admin
 from onelog.client.kafka.client import KafkaClient
+from onelog.client.rustlog.forms import Form
 from onelog.client.tank.client import TankClient
 from onelog.records.record import Header, Record
 
@@ -26,8 +27,10 @@ def test_each_partition_gets_its_own_through_every_dialect(broker: onelog.Broker
         assert sorted(kafka.write(lot)) == [Written(0, 0, 1), Written(1, 0, 2)]
     with RustLogWriter(broker.bootstrap, "divided", timeout_s=10) as rustlog:
         assert sorted(rustlog.write(lot)) == [Written(0, 1, 2), Written(1, 2, 4)]
+    with RustLogWriter(broker.bootstrap, "divided", timeout_s=10, form=Form.BINARY) as in_binary:
+        assert sorted(in_binary.write(lot)) == [Written(0, 2, 3), Written(1, 4, 6)]
     with FlyMQWriter(broker.bootstrap, "divided", timeout_s=10, packed=True) as flymq:
-        assert sorted(flymq.write(lot)) == [Written(0, 2, 3), Written(1, 4, 5), Written(1, 5, 6)]
+        assert sorted(flymq.write(lot)) == [Written(0, 3, 4), Written(1, 6, 7), Written(1, 7, 8)]
 
 
 @pytest.mark.parametrize(

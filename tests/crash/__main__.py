@@ -2,7 +2,7 @@
 
 import sys
 
-from tests.crash import broker_kills, power_cuts, spark_kills, sync_order
+from tests.crash import broker_kills, connections, power_cuts, spark_kills, sync_order, watchers
 
 
 def main() -> int:
@@ -11,6 +11,8 @@ def main() -> int:
         "10 000 worlds with power cuts": power_cuts.main(["--seeds", "10000"]),
         "no answer before its sync": sync_order.main([]),
         "broker killed 50 times": broker_kills.main(["--kills", "50"]),
+        "10 000 connections of every dialect": connections.main([]),
+        "1 000 watchers while topics come and go": watchers.main([]),
         "Spark's driver killed 20 times": spark_kills.main(["--kills", "20"]),
     }
     for what, code in codes.items():

@@ -8,25 +8,27 @@ broker says of itself is not asked.
 """
 
 import argparse
-import base64
-import json
+import contextlib
 import re
 import shutil
-import socket
-import struct
 import sys
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from confluent_kafka import Consumer, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient, NewTopic
 
-from tests.support import flymq_wire, tank_wire
+from tests.crash.fluvio_unit import FluvioUnit
+from tests.support import fluvio_wire
+from tests.support.flymq_client import FlyMQClient
+from tests.support.rustlog_client import BinaryClient, JsonClient
 from tests.support.served import Served
+from tests.support.tank_bundles import Message
+from tests.support.tank_client import TankClient
 
 _CALL = re.compile(
     r"^(?P<pid>\d+)\s+(?P<at>[\d.]+) (?:(?P<name>\w+)\((?P<args>.*)|<\.\.\. (?P<resumed>\w+) resumed>(?P<rest>.*))$"
@@ -36,7 +38,7 @@ _WRITES = ("write", "writev", "pwrite64", "pwritev", "pwritev2")
 _SENDS = (*_WRITES, "sendto", "sendmsg")
 _SYNCS = ("fsync", "fdatasync")
 WARM_UP = 5
-PORTS = ("shared", "tank", "console")
+PORTS = ("shared", "tank", "fluvio-sc", "fluvio-spu", "console")
 
 
 @dataclass
@@ -142,74 +144,64 @@ def _kafka(served: Served, requests: int) -> float:
     return begin_s
 
 
-def _rustlog(served: Served, requests: int) -> float:
-    with socket.create_connection(("127.0.0.1", served.ports["shared"]), timeout=30) as door:
-        for message in _rustlog_messages(requests):
-            payload = json.dumps(message).encode()
-            door.sendall(struct.pack(">I", len(payload)) + payload)
-            size = struct.unpack(">I", _exactly(door, 4))[0]
-            answer = json.loads(_exactly(door, size))
-            assert answer["type"] != "Error", answer
+def _rustlog_json(served: Served, requests: int) -> float:
+    return _rustlog(JsonClient.connect(served.bootstrap), requests)
+
+
+def _rustlog_binary(served: Served, requests: int) -> float:
+    return _rustlog(BinaryClient.connect(served.bootstrap), requests)
+
+
+def _rustlog(client: JsonClient | BinaryClient, requests: int) -> float:
+    with contextlib.closing(client):
+        client.create_topic("traced", 2)
+        for number in range(requests):
+            client.produce("traced", number % 2, [b"x" * 100])
+            assert client.commit("g", "traced", 0, number)
     return 0.0
-
-
-def _rustlog_messages(requests: int) -> Iterator[dict[str, object]]:
-    yield {"type": "CreateTopic", "topic": "traced", "partition_count": 2}
-    record = base64.b64encode(b"x" * 100).decode()
-    for number in range(requests):
-        yield {"type": "Produce", "topic": "traced", "partition": number % 2, "records": [record]}
-        yield {"type": "OffsetCommit", "group": "g", "topic": "traced", "partition": 0, "offset": number}
 
 
 def _tank(served: Served, requests: int) -> float:
-    with socket.create_connection(("127.0.0.1", served.ports["tank"]), timeout=30) as door:
-        assert _exactly(door, len(tank_wire.PING)) == tank_wire.PING
-        for frame in _tank_frames(requests):
-            door.sendall(frame)
-            size = struct.unpack_from("<I", _exactly(door, 5), 1)[0]
-            assert _exactly(door, size)[-1] == 0
+    with contextlib.closing(TankClient.connect(f"127.0.0.1:{served.ports['tank']}")) as client:
+        assert client.create_topic("traced", 2) == 0
+        for number in range(requests):
+            assert client.produce("traced", number % 2, [Message(b"x" * 100)]) == 0
     return 0.0
-
-
-def _tank_frames(requests: int) -> Iterator[bytes]:
-    yield tank_wire.create("traced", 2)
-    for number in range(requests):
-        yield tank_wire.produce(("traced", [(number % 2, tank_wire.bundle(b"x" * 100))]))
 
 
 def _flymq(served: Served, requests: int) -> float:
-    with socket.create_connection(("127.0.0.1", served.ports["shared"]), timeout=30) as door:
-        for request in _flymq_requests(requests):
-            door.sendall(request)
-            head = _exactly(door, 8)
-            _exactly(door, int.from_bytes(head[4:], "big"))
-            assert head[2] == request[2], head
+    with contextlib.closing(FlyMQClient.connect(served.bootstrap)) as client:
+        client.create_topic("traced/by flymq", 2)
+        for number in range(requests):
+            # The first record of each of these makes its topic.
+            topic = f"made by {number}" if number % 10 == 0 else "traced/by flymq"
+            client.produce(topic, -1, b"", b"x" * 100)
+            client.commit("traced/by flymq", "g", 0, number)
     return 0.0
 
 
-def _flymq_requests(requests: int) -> Iterator[bytes]:
-    yield flymq_wire.create("traced/by flymq", 2)
-    for number in range(requests):
-        # The first record of each of these makes its topic.
-        topic = f"made by {number}" if number % 10 == 0 else "traced/by flymq"
-        yield flymq_wire.produce(topic, b"x" * 100)
-        yield flymq_wire.commit("traced/by flymq", "g", number)
-
-
-def _exactly(door: socket.socket, count: int) -> bytes:
-    data = b""
-    while len(data) < count:
-        piece = door.recv(count - len(data))
-        assert piece, "the broker closed the connection"
-        data += piece
-    return data
+def _fluvio(served: Served, requests: int) -> float:
+    controller, unit = (f"127.0.0.1:{served.ports[name]}" for name in ("fluvio-sc", "fluvio-spu"))
+    with FluvioUnit(controller) as talk:
+        # Without a watch, so that nothing is pushed to anybody in between.
+        talk.ask(fluvio_wire.create("traced", partitions=2))
+    with FluvioUnit(unit) as talk:
+        talk.produce("traced", 0, b"x" * 100)
+        stream = talk.stream("traced", 0, 0, "g")
+        stream.taken()
+        for number in range(requests):
+            talk.produce("traced", 1, b"x" * 100)
+            stream.keep(number)
+    return 0.0
 
 
 _DRIVERS: dict[str, Callable[[Served, int], float]] = {
     "kafka": _kafka,
-    "rustlog": _rustlog,
+    "rustlog JSON": _rustlog_json,
+    "rustlog binary": _rustlog_binary,
     "tank": _tank,
     "flymq": _flymq,
+    "fluvio": _fluvio,
 }
 
 

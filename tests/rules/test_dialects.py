@@ -11,6 +11,12 @@ from onelog.protocols.registry import ENDPOINTS
 from tests.support.source_tree import ROOT, SOURCE
 
 DIALECTS = sorted(p.name for p in (SOURCE / "protocols").iterdir() if (p / "endpoint.py").exists())
+# The numbers of what is held to what the original brokers do, as their programs see it. The rest of
+# those lists is about what is to come, or about programs from outside.
+CHECKLISTS = {
+    "flymq": {*range(1, 37), 46, 48, 49, 57, 59, 60},
+    "tank": {*range(1, 35), 41, 42},
+}
 SEVEN = ("endpoint", "framing", "messages", "connection", "recordset", "errors", "handlers")
 
 
@@ -40,6 +46,15 @@ def test_every_test_that_the_dialects_page_names_exists(dialect: str) -> None:
     assert named, "the page names no test"
     missing = [f"{path}::{name}" for path, name in sorted(named) if name not in _tests_of(path)]
     assert not missing
+
+
+@pytest.mark.parametrize("dialect", sorted(CHECKLISTS))
+def test_every_number_of_a_checklist_has_a_test(dialect: str) -> None:
+    text = (ROOT / "docs" / "protocols" / f"{dialect}.md").read_text(encoding="utf-8")
+    [section] = re.findall(r"^## Checklist\n(.*?)^## ", text, re.MULTILINE | re.DOTALL)
+    rows = dict(re.findall(r"^\| (\d+) \|[^|]+\|([^|]*)\|$", section, re.MULTILINE))
+    assert {int(number) for number in rows} == CHECKLISTS[dialect]
+    assert not [number for number, tests in rows.items() if "::test_" not in tests]
 
 
 def _tests_of(path: str) -> set[str]:

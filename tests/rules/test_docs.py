@@ -5,6 +5,7 @@ import re
 
 import pytest
 
+from onelog.broker.topics.settings import TABLE
 from onelog.cli import main
 from onelog.config import load
 from onelog.errors import ErrorCode, OnelogError
@@ -22,6 +23,13 @@ def test_every_setting_is_listed_with_its_default() -> None:
     text = (DOCS / "operations" / "settings.md").read_text(encoding="utf-8")
     rows = {m[1]: m[2] for m in re.finditer(r"^\| `(\w+\.\w+)` \| `?([^|]*?)`? \|", text, re.MULTILINE)}
     assert rows == {v.name: _shown(v.default) for v in load(environ={}).values}
+
+
+def test_every_setting_of_a_topic_is_listed_and_has_a_test_where_it_acts() -> None:
+    text = (DOCS / "operations" / "topic-settings.md").read_text(encoding="utf-8")
+    row = r"^\| `([\w.]+)` \| (\w+) \| `(.*?)` \| (.*?) \| (.*?) ?\|$"
+    rows = {m[1]: (m[2], m[3], m[4], bool(m[5])) for m in re.finditer(row, text, re.MULTILINE)}
+    assert rows == {s.name: (s.kind, s.default or "-", s.doc, s.honoured) for s in TABLE}
 
 
 def test_every_metric_is_listed() -> None:

@@ -13,7 +13,13 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from onelog.metrics import CONNECTIONS_FAULTED
-from tests.support.rustlog_wire import MAX_FRAME_SIZE, encode_frame, encode_message
+from tests.support.rustlog_wire import (
+    BINARY_PING,
+    MAX_FRAME_SIZE,
+    binary_error,
+    encode_frame,
+    encode_message,
+)
 from tests.support.served_dialects import ServedDialects, served_dialects
 from tests.support.toy_server import Line, turns, until
 
@@ -82,6 +88,7 @@ async def test_json_opens_rustlog_on_the_shared_port(tmp_path: Path, first: byte
         encode_frame(b'{"type":"\xff\xfe"}'),
         encode_frame(b"[]"),
         encode_frame(b"\x01binary"),
+        encode_frame(b"\xff\xff"),
     ],
 )
 async def test_a_broken_rustlog_frame_ends_the_connection_behind_its_answers(
@@ -94,6 +101,51 @@ async def test_a_broken_rustlog_frame_ends_the_connection_behind_its_answers(
         assert (answer["type"], answer["code"], answer["details"]) == ("Error", 400, None)
         assert await line.rest() == b""
         assert served.broker.metrics.value(CONNECTIONS_FAULTED, "rustlog") == 1
+
+
+@pytest.mark.parametrize("kind", [*range(1, 10), 0xFF])
+async def test_a_binary_request_opens_rustlog_on_the_shared_port(tmp_path: Path, kind: int) -> None:
+    async with served_dialects(tmp_path) as served, peer(served) as line:
+        # Without its fields; MetricsFetch, ListTopics and Ping have none.
+        for byte in encode_frame(bytes([kind])):
+            line.write(bytes([byte]))
+            await turns(2)
+        size, answered = struct.unpack(">IB", await line.reader.readexactly(5))
+        assert answered == (kind if kind in (6, 9, 0xFF) else 0xFE)
+        await line.reader.readexactly(size - 1)
+        line.write(PING + BINARY_PING)
+        assert await line.reader.readexactly(len(PONG)) == PONG
+        assert await line.reader.readexactly(len(BINARY_PING)) == BINARY_PING
+
+
+@pytest.mark.parametrize(
+    ("frame", "told"),
+    [
+        (bytes(4), "Frame error: invalid protocol: zero-length frame"),
+        ((MAX_FRAME_SIZE + 1).to_bytes(4, "big"), "Frame error: frame too large: 10485761 bytes"),
+        (b"\xff\xff\xff\xff", "Frame error: frame too large: 4294967295 bytes"),
+    ],
+)
+async def test_a_broken_frame_behind_binary_requests_ends_the_connection_in_their_form(
+    tmp_path: Path, frame: bytes, told: str
+) -> None:
+    async with served_dialects(tmp_path) as served, peer(served, "rustlog") as line:
+        line.write(BINARY_PING + frame + BINARY_PING)
+        assert await line.reader.readexactly(len(BINARY_PING)) == BINARY_PING
+        code, text = binary_error(await line.rest())
+        assert (code, text.startswith(told)) == (1, True)
+
+
+async def test_a_payload_that_is_no_binary_request_keeps_the_connection(tmp_path: Path) -> None:
+    async with served_dialects(tmp_path) as served, peer(served, "rustlog") as line:
+        endless = encode_frame(b"\x01\x00\x01t\x00\x00\x00\x00\xff\xff\xff\xff")
+        line.write(endless + encode_frame(b"\x63") + BINARY_PING)
+        for told in ("Decode error: ", "Decode error: unknown request type: 99"):
+            header = await line.reader.readexactly(4)
+            answer = header + await line.reader.readexactly(int.from_bytes(header, "big"))
+            code, text = binary_error(answer)
+            assert (code, text.startswith(told)) == (2, True)
+        assert await line.reader.readexactly(len(BINARY_PING)) == BINARY_PING
 
 
 @pytest.mark.parametrize("request_", [{"type": "Nope"}, {}, {"type": "Produce", "topic": 5}])

@@ -226,3 +226,120 @@ async def test_an_ending_connection_is_cut_off_in_the_end() -> None:
         await until(lambda: toy.server.connection_count == 1)
         toy.passed(6.0)
         await until(lambda: toy.server.connection_count == 0)
+
+
+async def test_streams_push_between_replies_which_none_of_them_holds_up() -> None:
+    async with toy_server() as toy:
+        peer = await toy.connect()
+        assert await peer.ask(b"open a\nopen b\necho one\n") == b"one\n"
+        handler = await first_handler(toy)
+        handler.streams["b"].say("1")
+        assert await peer.line() == b"b 1\n"
+        assert await peer.ask(b"echo two\n") == b"two\n"
+        handler.streams["a"].say("1", "2")
+        handler.streams["b"].say("2")
+        assert [await peer.line() for _ in range(3)] == [b"a 1\n", b"b 2\n", b"a 2\n"]
+
+
+async def test_a_stream_that_always_has_more_leaves_turns_to_calls_and_other_streams() -> None:
+    async with toy_server() as toy:
+        peer = await toy.connect()
+        peer.write(b"endless 30000\nopen b\n")
+        handler = await first_handler(toy)
+        await until(lambda: "b" in handler.streams)
+        handler.streams["b"].say("1")
+        peer.write(b"echo one\n")
+        seen: list[bytes] = []
+        while not {b"b 1\n", b"one\n"} <= set(seen):
+            seen.append(await peer.reader.readline())
+        assert len(seen) < 200
+
+
+async def test_a_stream_is_not_asked_while_its_peer_does_not_take_what_comes() -> None:
+    async with toy_server(limits=ServerLimits(reply_bytes_max=100_000)) as toy:
+        peer = await toy.connect()
+        peer.write(b"endless 30000\n")
+        handler = await first_handler(toy)
+        await until(lambda: handler.streams)
+        stream = handler.streams["30000"]
+        asked = -1
+        while asked != stream.taken:  # until the sockets between us are full
+            asked = stream.taken
+            await turns(100)
+        assert asked < 1000
+        for n in range(1, 1000):
+            line = await peer.reader.readline()
+            assert line.startswith(b"%d " % n)
+
+
+async def test_a_stream_ends_behind_its_last_message_and_the_connection_goes_on() -> None:
+    async with toy_server() as toy:
+        peer = await toy.connect()
+        peer.write(b"open a\n")
+        handler = await first_handler(toy)
+        await until(lambda: handler.streams)
+        handler.streams["a"].finish("last")
+        assert await peer.line() == b"a last\n"
+        assert await peer.ask(b"echo on\n") == b"on\n"
+        assert not handler.streams["a"].is_closed
+
+
+@pytest.mark.parametrize("how", ["reset", "end of stream", "drain", "broken", "bug"])
+async def test_every_end_of_a_connection_closes_its_streams(how: str) -> None:
+    async with toy_server() as toy:
+        peer = await toy.connect()
+        assert await peer.ask(b"open a\nopen b\necho x\n") == b"x\n"
+        handler = await first_handler(toy)
+        if how == "reset":
+            peer.reset()
+        elif how == "end of stream":
+            peer.writer.write_eof()
+        elif how == "drain":
+            await toy.server.drain(1.0)
+        elif how == "broken":
+            peer.write(b"broken\n")
+        else:
+            handler.streams["a"].say("bug")
+        await until(lambda: handler.streams["a"].is_closed and handler.streams["b"].is_closed)
+        handler.streams["b"].say("to nobody")
+        peer.close()
+        await until(lambda: toy.server.connection_count == 0)
+        assert handler.streams["b"].taken == 0
+
+
+async def test_what_was_asked_before_a_half_close_opens_no_stream_after_it() -> None:
+    async with toy_server() as toy:
+        peer = await toy.connect()
+        peer.write(b"hold a\nopen b\n")
+        peer.writer.write_eof()
+        handler = await first_handler(toy)
+        await until(lambda: handler.tickets)
+        await turns(20)
+        handler.tickets["a"].resolve("a")
+        assert await peer.rest() == b"answered a\n"
+        assert handler.streams["b"].is_closed
+
+
+async def test_more_streams_than_one_connection_may_have_close_it() -> None:
+    async with toy_server(limits=ServerLimits(streams_max=2)) as toy:
+        peer = await toy.connect()
+        peer.write(b"open a\nopen b\nopen c\n")
+        assert await peer.rest() == b"goodbye\n"
+        handler = await first_handler(toy)
+        assert all(stream.is_closed for stream in handler.streams.values())
+
+
+async def test_a_peer_that_may_be_silent_or_has_an_open_stream_is_not_idle() -> None:
+    endpoint = ToyEndpoint(may_be_silent=True)
+    limits = ServerLimits(idle_timeout_ms=1000)
+    async with toy_server(limits=limits) as toy, toy_server(endpoint, limits=limits) as silent:
+        watching, idle, resting = await toy.connect(), await toy.connect(), await silent.connect()
+        assert await watching.ask(b"open a\necho x\n") == b"x\n"
+        assert await idle.ask(b"echo y\n") == b"y\n"
+        assert await resting.ask(b"echo z\n") == b"z\n"
+        for server in (toy, silent):
+            server.passed(2.0)
+            server.passed(2.0)
+        assert await idle.rest() == b""
+        assert await watching.ask(b"echo x\n") == b"x\n"
+        assert await resting.ask(b"echo z\n") == b"z\n"

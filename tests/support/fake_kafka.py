@@ -18,6 +18,7 @@ from onelog.protocols.kafka.errors import Code
 from onelog.protocols.kafka.messages import admin, fetch, groups, header, produce, topics, transactions
 from onelog.protocols.kafka.versions import API_VERSIONS, APIS, FETCH, PRODUCE
 from onelog.records.batch import Batch, split
+from tests.support.fake_groups import FakeGroups
 from tests.support.scripted_server import HANG_UP, ScriptedServer
 
 # The connection ends before the request is looked at, or after it was done.
@@ -67,9 +68,12 @@ class FakeKafka:
         self.versions = {k: (a.advertised_min, a.version_max) for k, a in APIS.items()} | dict(versions or {})
         self.topics: dict[str, Topic] = {}
         self.positions: dict[tuple[str, str, int], tuple[int, str]] = {}
+        self.groups = FakeGroups()
         self.faults: dict[str, deque[Fault]] = {}
         self.asked: list[tuple[int, str, int, Any]] = []
         self.creates_topics = True
+        # Answers of a test's own, instead of those below.
+        self.answers: dict[str, Callable[[int, Any, Code], Any]] = {}
         self._next_producer = 100
         self._topics_made = 0
         self._nodes = [ScriptedServer(self._script(node)) for node in range(nodes)]
@@ -121,7 +125,8 @@ class FakeKafka:
             if fault == LOSE_REQUEST:
                 return HANG_UP
             code = fault if isinstance(fault, Code) else Code.NONE
-            response = _ANSWERS[api.name](self, node, request, code)
+            own = self.answers.get(api.name)
+            response = own(node, request, code) if own else _ANSWERS[api.name](self, node, request, code)
             if fault == LOSE_ANSWER:
                 return HANG_UP
             answered = header.ResponseHeader(correlation_id=head.correlation_id)
@@ -263,6 +268,22 @@ class FakeKafka:
             results.append(topics.CreatableTopicResult(name=topic.name, error_code=code or exists))
         return topics.CreateTopicsResponse(topics=results)
 
+    def answer_delete_records(self, node: int, request: topics.DeleteRecordsRequest, code: Code) -> Any:
+        results = []
+        for asked in request.topics:
+            parts = []
+            for part in asked.partitions:
+                log, refused = self._log(node, self.topics.get(asked.name), part.partition_index, code)
+                if not refused:
+                    log.start = max(log.start, log.end if part.offset == -1 else part.offset)
+                parts.append(
+                    topics.DeleteRecordsPartitionResult(
+                        partition_index=part.partition_index, low_watermark=log.start, error_code=refused
+                    )
+                )
+            results.append(topics.DeleteRecordsTopicResult(name=asked.name, partitions=parts))
+        return topics.DeleteRecordsResponse(topics=results)
+
     def answer_delete_topics(self, node: int, request: topics.DeleteTopicsRequest, code: Code) -> Any:
         names = [t.name or "" for t in request.topics] or request.topic_names
         results = []
@@ -325,14 +346,44 @@ _ANSWERS: dict[str, Callable[[FakeKafka, int, Any, Code], Any]] = {
     "FindCoordinator": FakeKafka.answer_find_coordinator,
     "OffsetCommit": FakeKafka.answer_offset_commit,
     "OffsetFetch": FakeKafka.answer_offset_fetch,
+    "DeleteRecords": FakeKafka.answer_delete_records,
+    "JoinGroup": lambda fake, _, request, code: fake.groups.join(request, code),
+    "SyncGroup": lambda fake, _, request, code: fake.groups.sync(request, code),
+    "Heartbeat": lambda fake, _, request, code: fake.groups.heartbeat(request, code),
+    "LeaveGroup": lambda fake, _, request, code: fake.groups.leave(request, code),
+    "ListGroups": lambda fake, _, request, code: fake.groups.list(request, code),
+    "DescribeGroups": lambda fake, _, request, code: fake.groups.describe(request, code),
+    "DeleteGroups": lambda fake, _, request, code: fake.groups.delete(request, code),
+    "OffsetDelete": lambda fake, _, request, code: fake.groups.delete_offsets(request, code),
 }
 
 # What a broker of 2018 advertises: nothing flexible, no topic ids, no batched look-ups.
+_OLD_MAX = {
+    PRODUCE: 7,
+    FETCH: 10,
+    2: 4,
+    3: 7,
+    8: 6,
+    9: 5,
+    10: 2,
+    11: 3,
+    12: 2,
+    13: 2,
+    14: 2,
+    15: 2,
+    16: 2,
+    API_VERSIONS: 2,
+    19: 3,
+    20: 3,
+    21: 1,
+    22: 1,
+    23: 2,
+    32: 2,
+    33: 1,
+    35: 1,
+    37: 1,
+    42: 1,
+}
 OLD_VERSIONS: Mapping[int, tuple[int, int]] = {
-    key: (api.advertised_min, most)
-    for (key, api), most in zip(
-        ((k, APIS[k]) for k in (PRODUCE, FETCH, 2, 3, 8, 9, 10, API_VERSIONS, 19, 20, 22, 32, 37, 44)),
-        (7, 10, 4, 7, 6, 5, 2, 2, 3, 3, 1, 2, 1, -1),
-        strict=True,
-    )
+    key: (api.advertised_min, _OLD_MAX.get(key, -1)) for key, api in APIS.items()
 }

@@ -49,7 +49,7 @@ class Peer:
             sent = sent[count:]
             for call in self.connection.received(count):
                 outcome = self.handler.handle(call.message)
-                assert outcome is not None
+                assert isinstance(outcome, Reply | Later)
                 yield call.tag, outcome
 
     async def said(self, tag: object, outcome: Reply | Later) -> Frame:

@@ -6,7 +6,7 @@
       topic_data.name    string  3-12
 
 A path names the field inside its message; `[]` is an array of structs, `[]int32` one of
-numbers. Versions are those in which the message is valid and the field exists. `null` names
+numbers; a message that never was flexible says none. Versions are those in which the message is valid and the field exists. `null` names
 the first version that allows it, `tag` number and first version of a tagged field. A default
 stands there where the publication states one.
 """
@@ -22,6 +22,7 @@ from onelog.binary.layout import declaration_of
 
 TABLE = Path(__file__).parent.parent / "golden" / "kafka" / "messages.txt"
 UNSTATED = "-"
+NONE = "none"
 FIXED_NAMES = {"b": "int8", "h": "int16", "i": "int32", "q": "int64", "?": "bool"}
 
 Versions = tuple[int, int]
@@ -50,16 +51,18 @@ class Fact(NamedTuple):
 
 
 class Message(NamedTuple):
-    """One message: its versions, the first flexible one, and its fields in order."""
+    """One message: its versions, the first flexible one if there is any, and its fields in order."""
 
     name: str
     versions: Versions
-    flexible: int
+    flexible: int | None
     fields: tuple[Fact, ...]
 
     def __str__(self) -> str:
         first, last = self.versions
-        return "\n".join([f"{self.name} {first}-{last} flexible {self.flexible}", *map(str, self.fields)])
+        return "\n".join(
+            [f"{self.name} {first}-{last} flexible {_none(self.flexible)}", *map(str, self.fields)]
+        )
 
 
 # ---- from the table ----
@@ -83,7 +86,15 @@ def table() -> dict[str, Message]:
 def _message(lines: list[str]) -> Message:
     name, versions, _, flexible = lines[0].split()
     first, last = map(int, versions.split("-"))
-    return Message(name, (first, last), int(flexible), tuple(map(_fact, lines[1:])))
+    return Message(name, (first, last), _number(flexible), tuple(map(_fact, lines[1:])))
+
+
+def _none(number: int | None) -> int | str:
+    return NONE if number is None else number
+
+
+def _number(word: str) -> int | None:
+    return None if word == NONE else int(word)
 
 
 def _fact(line: str) -> Fact:
@@ -112,7 +123,7 @@ def published(text: str, *, version_max: int = 99) -> Message:
     first, last = _versions(spec["validVersions"], (0, version_max))
     if spec.get("latestVersionUnstable"):
         last -= 1
-    flexible, _ = _versions(spec["flexibleVersions"], (0, 99))
+    flexible = _first(spec["flexibleVersions"], (0, 99))
     structs = {each["name"]: each["fields"] for each in spec.get("commonStructs", [])}
     facts = tuple(_published(spec["fields"], "", (first, last), structs))
     return Message(spec["name"], (first, last), flexible, facts)
@@ -155,7 +166,7 @@ def _versions(text: str, within: Versions) -> Versions:
 
 
 def _first(text: str | None, within: Versions) -> int | None:
-    if text is None:
+    if text is None or text == NONE:
         return None
     since, until = _versions(text, within)
     return since if since <= until else None
@@ -164,7 +175,8 @@ def _first(text: str | None, within: Versions) -> int | None:
 def _stated(default: object) -> str:
     if default is None:
         return UNSTATED
-    text = str(default)
+    # Most truths stand there as texts, a few as such.
+    text = str(default).lower() if isinstance(default, bool) else str(default)
     return str(int(text, 0)) if re.fullmatch(r"-?(0x)?[0-9a-fA-F]+", text) else text
 
 
@@ -174,7 +186,6 @@ def _stated(default: object) -> str:
 def declared(cls: type[Any], versions: Versions) -> Message:
     """A class of ours in the same words."""
     declaration = declaration_of(cls)
-    assert declaration.flexible is not None
     return Message(cls.__name__, versions, declaration.flexible, tuple(_declared(cls, "", versions)))
 
 

@@ -36,9 +36,9 @@ class KafkaHouse:
         """A new life over what is on disk."""
 
         async def opened() -> Broker:
-            store = Store.open(RealDisk(), str(self.path), migrations=MIGRATIONS)
+            self.store = Store.open(RealDisk(), str(self.path), migrations=MIGRATIONS)
             return await Broker.open(
-                store=store,
+                store=self.store,
                 clock=self.clock,
                 metrics=self.metrics,
                 settings=self.settings,

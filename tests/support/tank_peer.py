@@ -7,7 +7,7 @@ from typing import Any
 from onelog.broker.broker import Append, NewTopic, ProduceRules, Read
 from onelog.errors import OnelogError, PartitionClosed
 from onelog.model import TopicName
-from onelog.protocols.contract import Call, FrameLimits, Later, Outcome, Session
+from onelog.protocols.contract import Call, FrameLimits, Later, Outcome, Reply, Session
 from onelog.protocols.tank.endpoint import TankEndpoint
 from onelog.records.batch import Batch
 from tests.support import tank_wire as wire
@@ -143,10 +143,10 @@ class TankPeer:
 
     async def said(self, outcome: Outcome) -> bytes:
         """The answer on the wire."""
-        assert outcome is not None
         if isinstance(outcome, Later):
             message = await _message(outcome)
         else:
+            assert isinstance(outcome, Reply)
             message = outcome.message
         return b"".join(self.connection.send(None, message))
 

@@ -5,10 +5,13 @@ hold X      the same, and holds later calls    task X     answered by a coroutin
 mute        no answer at all                   bug        the handler raises
 broken      breaks the protocol                big N      N bytes at once
 close       the handler closes by raising ProtocolError
+open X      a stream, which sends what the test puts into it, each line begun with X
+endless N   a stream that always has N bytes more
 """
 
 import asyncio
-from collections.abc import Sequence
+from collections import deque
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -24,6 +27,7 @@ from onelog.protocols.contract import (
     Later,
     Outcome,
     ProtocolError,
+    Push,
     Reply,
     Session,
 )
@@ -74,12 +78,57 @@ class ToyConnection:
         return [b"our fault\n" if isinstance(error, InternalError) else b"goodbye\n"]
 
 
+class ToyStream:
+    """Sends what it is told to, and remembers how often it was asked and what was taken."""
+
+    def __init__(self, name: str, *, endless: int = 0) -> None:
+        self.name = name
+        self.waiting: deque[str] = deque()
+        self.taken = 0
+        self.is_over = False
+        self.is_closed = False
+        self._endless = endless
+        self._wake: Callable[[], None] = lambda: None
+
+    def opened(self, wake: Callable[[], None]) -> None:
+        self._wake = wake
+        if self._endless:
+            wake()
+
+    def say(self, *texts: str) -> None:
+        """Have these sent."""
+        self.waiting.extend(texts)
+        self._wake()
+
+    def finish(self, text: str) -> None:
+        """Have this sent as the last of it."""
+        self.waiting.append(text)
+        self.is_over = True
+        self._wake()
+
+    def next(self) -> str | None:
+        if self._endless:
+            self.taken += 1
+            return f"{self.name}{self.taken} {'x' * self._endless}"
+        if not self.waiting:
+            return None
+        text = self.waiting.popleft()
+        if text == "bug":
+            raise RuntimeError("a bug of the stream")
+        self.taken += 1
+        return f"{self.name} {text}"
+
+    def closed(self) -> None:
+        self.is_closed = True
+
+
 @dataclass
 class ToyHandler:
     """Does what the line says."""
 
     session: Session
     tickets: dict[str, Ticket[str]] = field(default_factory=dict)
+    streams: dict[str, ToyStream] = field(default_factory=dict)
     handled: list[str] = field(default_factory=list)
     is_closed: bool = False
 
@@ -100,6 +149,12 @@ class ToyHandler:
                 raise RuntimeError("a bug of the handler")
             case "close":
                 raise ProtocolError("the handler has no other answer than closing")
+            case "open":
+                stream = self.streams[rest] = ToyStream(rest)
+                return Push(stream)
+            case "endless":
+                stream = self.streams[rest] = ToyStream("", endless=int(rest))
+                return Push(stream)
             case "big":
                 return Reply("x" * int(rest))
             case _:
@@ -129,12 +184,14 @@ class ToyEndpoint:
         in_order: bool = True,
         greeting: bytes = b"",
         first_call_timeout_ms: int | None = None,
+        may_be_silent: bool = False,
     ) -> None:
         self.name = name
         self.first = first
         self.in_order = in_order
         self.greeting = greeting
         self.first_call_timeout_ms = first_call_timeout_ms
+        self.may_be_silent = may_be_silent
         self.handlers: list[ToyHandler] = []
 
     def claims(self, prefix: bytes) -> Claim:
@@ -147,6 +204,7 @@ class ToyEndpoint:
 
     def handler(self, broker: Any, session: Session) -> Handler:
         session.first_call_timeout_ms = self.first_call_timeout_ms
+        session.may_be_silent = self.may_be_silent
         handler = ToyHandler(session)
         self.handlers.append(handler)
         return handler

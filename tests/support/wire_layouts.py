@@ -10,6 +10,7 @@ from onelog.binary import fields as f
 from onelog.binary.fields import (
     Array,
     Bytes,
+    Choice,
     Field,
     Fixed,
     Lengths,
@@ -78,7 +79,7 @@ def _field(draw: st.DrawFn, *, depth: int, spliced: bool, tag: int = 0) -> Field
     sized = dict(
         options, nullable=draw(st.booleans() | st.integers(0, VERSION_MAX)), compact=draw(st.booleans())
     )
-    kind = draw(st.integers(0, 7 if depth else 3))
+    kind = draw(st.integers(0, 8 if depth else 3))
     if kind == 0:
         return as_field(draw(st.sampled_from([*FIXED, *VARINTS]))(**options))
     if kind == 1:
@@ -93,6 +94,10 @@ def _field(draw: st.DrawFn, *, depth: int, spliced: bool, tag: int = 0) -> Field
     if kind == 5:
         return as_field(draw(st.sampled_from(ARRAYS))(inner, **sized))
     made = message()(_class(draw, "Inner", depth=depth - 1, spliced=spliced))
+    if kind == 8:
+        return as_field(
+            draw(st.sampled_from([f.choice8, f.choice16]))({draw(st.integers(0, 127)): made}, **options)
+        )
     if kind == 6:
         return as_field(f.struct(made, nullable=sized["nullable"], **options))
     return as_field(draw(st.sampled_from(ARRAYS))(made, **sized))
@@ -149,6 +154,9 @@ def _values(field: Field, version: int, is_flexible: bool) -> st.SearchStrategy[
             return values(inner, version, is_flexible=is_flexible)
         case Struct(cls=cls):
             return _structs(cls, version, is_flexible)
+        case Choice(cases=cases):
+            bare = st.integers(0, 127).filter(lambda number: number not in cases)
+            return st.one_of(bare, *(_structs(cls, version, is_flexible) for cls in cases.values()))
 
 
 def _structs(cls: type[Any], version: int, is_flexible: bool) -> st.SearchStrategy[Any]:

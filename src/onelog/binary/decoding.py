@@ -13,7 +13,19 @@ from typing import Any
 from uuid import UUID
 
 from onelog.binary.errors import BinaryError, missing
-from onelog.binary.fields import Array, Bytes, Field, Fixed, Lengths, Option, Struct, Text, Uuid, Varint
+from onelog.binary.fields import (
+    Array,
+    Bytes,
+    Choice,
+    Field,
+    Fixed,
+    Lengths,
+    Option,
+    Struct,
+    Text,
+    Uuid,
+    Varint,
+)
 from onelog.binary.layout import (
     UUID_BYTES,
     Declaration,
@@ -99,6 +111,8 @@ class _Decoding:
                 self.struct(target, field, declaration_of(cls))
             case Option(inner=inner):
                 self.option(target, inner)
+            case Choice() as choice:
+                self.choice(target, choice)
 
     def sized(self, target: str, field: Field, value: str) -> None:
         """A length, and the value made of as many bytes."""
@@ -168,6 +182,26 @@ class _Decoding:
             self.flush()
         with self.source.block("else"):
             self.source.line(f'raise wrong_byte({presence}, pos - 1, "0 or 1")')
+
+    def choice(self, target: str, choice: Choice) -> None:
+        """A number, and the struct that it stands for."""
+        tag = self.source.fresh("tag")
+        self.read(choice.code, tag)
+        self.flush()
+        for number, cls in choice.cases.items():
+            item = self.source.fresh("o")
+            with self.source.block(f"if {tag} == {number}"):
+                self.make(item, declaration_of(cls))
+                self.fields(item, declaration_of(cls))
+                self.flush()
+                self.source.line(f"{target} = {item}")
+        known = tuple(choice.cases)
+        with self.source.block(f"if {tag} not in {known!r}"):
+            if choice.is_closed:
+                size = struct.calcsize(choice.code)
+                self.source.line(f"raise wrong_byte({tag}, pos - {size}, {_listed(known)!r})")
+            else:
+                self.source.line(f"{target} = {tag}")
 
     def tags(self, target: str, tagged: dict[str, Field]) -> None:
         """The section at the end of a struct. Unknown tags are skipped: newer peers have more."""
@@ -287,6 +321,10 @@ def _wrong_size(size: int, position: int, end: int) -> BinaryError:
 
 def _wrong_count(count: int, least: int, position: int, end: int, left: int) -> BinaryError:
     return BinaryError("", position, f"a count of {count}", f"0 to {min((end - position) // least, left)}")
+
+
+def _listed(numbers: tuple[int, ...]) -> str:
+    return " or ".join(map(str, sorted(numbers)))
 
 
 def _wrong_byte(found: int, position: int, expected: str) -> BinaryError:

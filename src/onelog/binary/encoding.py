@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
-from onelog.binary.fields import Array, Bytes, Field, Fixed, Option, Struct, Text, Uuid, Varint
+from onelog.binary.fields import Array, Bytes, Choice, Field, Fixed, Option, Struct, Text, Uuid, Varint
 from onelog.binary.layout import UUID_BYTES, Declaration, Form, Prefix, declaration_of, placed, prefix_of
 from onelog.binary.source import Source, field_at_fault
 from onelog.binary.varint import write_uvarint, write_varint, write_varlong
@@ -84,6 +84,8 @@ class _Encoding:
                 self.struct(value, field, declaration_of(cls))
             case Option(inner=inner):
                 self.option(value, inner)
+            case Choice() as choice:
+                self.choice(value, choice)
 
     def sized(self, value: str, field: Field, *, is_text: bool) -> None:
         """A length, and as many bytes."""
@@ -136,6 +138,22 @@ class _Encoding:
         with self.either(f"{item} is None", "B", "0"):
             self.write("B", "1")
             self.field(item, inner)
+            self.flush()
+
+    def choice(self, value: str, choice: Choice) -> None:
+        """A number, and the struct that it stands for."""
+        item, cls = self.taken(value), self.source.fresh("cls")
+        self.flush()
+        self.source.line(f"{cls} = type({item})")
+        word = "if"
+        for number, case in choice.cases.items():
+            with self.source.block(f"{word} {cls} is {self.source.constant('C', case)}"):
+                self.write(choice.code, str(number))
+                self.fields(item, declaration_of(case))
+                self.flush()
+            word = "elif"
+        with self.source.block("else" if choice.cases else "if True"):
+            self.write(choice.code, item)
             self.flush()
 
     def tags(self, origin: str, tagged: dict[str, Field]) -> None:

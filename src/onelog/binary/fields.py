@@ -13,6 +13,7 @@ means one of variable length. In a flexible version of a message all of them are
 uvarint n + 1, with 0 for null, unless the field says `compact=False`.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import Enum
 from typing import Any, Final, TypedDict, Unpack
@@ -101,7 +102,18 @@ class Option:
     inner: "Field"
 
 
-Kind = Fixed | Uuid | Varint | Text | Bytes | Array | Struct | Option
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """A number, and the fields of the declared class that it stands for. A number that stands for
+    none is its own value; is_closed: there is no such number.
+    """
+
+    code: str
+    cases: Mapping[int, type[Any]]
+    is_closed: bool
+
+
+Kind = Fixed | Uuid | Varint | Text | Bytes | Array | Struct | Option | Choice
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,7 +158,7 @@ class Field:
         match self.kind:
             case Fixed(zero=zero):
                 return zero
-            case Varint():
+            case Varint() | Choice():
                 return 0
             case Uuid():
                 return NO_UUID
@@ -309,6 +321,16 @@ def struct(cls: type[Any], *, nullable: bool | int = False, **options: Unpack[Ve
 def option(element: Any, **options: Unpack[Versions]) -> Any:
     """A byte 0 for None, or 1 and the value: `option(text16())`."""
     return Field(Option(as_field(element)), **options)
+
+
+def choice8(cases: Mapping[int, type[Any]], *, is_closed: bool = False, **options: Unpack[Versions]) -> Any:
+    """One byte and what it stands for: an object of a class in cases, or else the number itself."""
+    return Field(Choice("B", cases, is_closed), **options)
+
+
+def choice16(cases: Mapping[int, type[Any]], *, is_closed: bool = False, **options: Unpack[Versions]) -> Any:
+    """The same with a signed number of 16 bits, as error codes have it."""
+    return Field(Choice("h", cases, is_closed), **options)
 
 
 def as_field(element: Any) -> Field:

@@ -7,6 +7,7 @@ from typing import Any
 from onelog.binary.fields import (
     Array,
     Bytes,
+    Choice,
     Field,
     Fixed,
     Lengths,
@@ -118,7 +119,7 @@ def prefix_of(field: Field, form: Form) -> Prefix:
 def least_bytes(field: Field, form: Form) -> int:
     """The fewest bytes that a field takes in this version: what makes a count a lie."""
     match field.kind:
-        case Fixed(code=code):
+        case Fixed(code=code) | Choice(code=code):
             return calcsize(f"={code}")
         case Uuid():
             return UUID_BYTES

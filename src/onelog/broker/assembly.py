@@ -16,6 +16,11 @@ from onelog import metrics as m
 from onelog.broker.catalog import Catalog
 from onelog.broker.committer import Committer
 from onelog.broker.fetch import Fetching
+from onelog.broker.groups import rows as group_rows
+from onelog.broker.groups.expiry import Expiry
+from onelog.broker.groups.group import GroupLimits
+from onelog.broker.groups.holdings import GroupHoldings
+from onelog.broker.groups.service import GroupsService
 from onelog.broker.offsets import Offsets
 from onelog.broker.positions.service import PositionsService
 from onelog.broker.produce import Producing
@@ -95,13 +100,21 @@ class Parts:
             on_failure=failure,
             tail_bytes_max=settings.tail_bytes_max,
         )
-        failure.failing += [committer.fail, settler.fail]
+        self.groups = GroupsService(
+            group_rows.load(catalog.rows),
+            catalog=catalog,
+            clock=clock,
+            metrics=metrics,
+            limits=GroupLimits.of(settings),
+        )
+        failure.failing += [committer.fail, settler.fail, self.groups.fail]
         self.files = files = TopicFiles(store, committer=committer, metrics=metrics, on_failure=failure)
         self.positions = PositionsService(
             started.positions,
             catalog=catalog,
             served=served,
             is_alive=self.loaded.state.by_id.__contains__,
+            clock=clock,
             note_bytes_max=settings.note_bytes_max,
         )
         self.topics = TopicsService(
@@ -118,6 +131,8 @@ class Parts:
         self.offsets = Offsets(served=served)
         self.routing = Routing(served=served)
         self.subscribers = Subscribers(served=served)
+        self.holdings = GroupHoldings(groups=self.groups, positions=self.positions, catalog=catalog)
+        self.expiry = self._expiry(clock, settings)
         self.retention = Retention(
             served=served,
             catalog=catalog,
@@ -159,6 +174,19 @@ class Parts:
             undo.pop_all()
         return parts
 
+    def _expiry(self, clock: Clock, settings: BrokerSettings) -> Expiry:
+        return Expiry(
+            groups=self.groups,
+            positions=self.positions,
+            subscribers=self.subscribers,
+            served=self.served,
+            catalog=self.catalog,
+            clock=clock,
+            metrics=self._metrics,
+            retention_ms=settings.position_retention_ms,
+            interval_ms=settings.position_check_interval_ms,
+        )
+
     async def close(self) -> None:
         """What was staged is written and answered; then all is let go, cleanly if nothing failed."""
         at_rest: list[PartitionLog] | None = None
@@ -173,6 +201,9 @@ class Parts:
         self.topics.start(self.loaded.partitions)
         self._metrics.add_collector(self._collect)
         self.retention.start()
+        self.positions.start()
+        self.groups.start()
+        self.expiry.start()
 
     async def _stop(self) -> "list[PartitionLog] | None":
         """All logs, if everything that was begun came to a good end. What fails keeps nothing else open."""
@@ -186,6 +217,8 @@ class Parts:
             stops.push_async_callback(self._settle_all)
             stops.push_async_callback(self.committer.close)
             stops.push_async_callback(self.topics.close)
+            stops.callback(self.groups.close)
+            stops.callback(self.expiry.close)
             stops.callback(self.retention.close)
         partitions = [partition for _, partition in self.served.partitions()]
         if not self._is_settled or self._failure.error is not None or not all(p.is_open for p in partitions):
@@ -222,3 +255,4 @@ class Parts:
         self._metrics.series(m.PARTITIONS).value = len(partitions)
         tails = sum(partition.log.tail_bytes for partition in partitions if partition.is_open)
         self._metrics.series(m.TAIL_BYTES).value = tails
+        self.groups.count()

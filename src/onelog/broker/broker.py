@@ -6,10 +6,24 @@ the failure of a ticket. All of it belongs to one loop.
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Self
+from typing import Any, Self, TypeVar
 from uuid import UUID
 
 from onelog.broker.assembly import Parts
+from onelog.broker.groups.words import (
+    NOBODY,
+    GroupDescribed,
+    Joined,
+    JoinedMember,
+    JoinGroup,
+    Leaving,
+    MemberDescribed,
+    MemberProtocol,
+    Membership,
+    Phase,
+    Synced,
+    SyncGroup,
+)
 from onelog.broker.settings import BrokerSettings
 from onelog.broker.subscribers import Subscriber
 from onelog.broker.topics.settings import described
@@ -19,6 +33,7 @@ from onelog.broker.values import (
     Append,
     AppendResult,
     Commit,
+    DirectoryInfo,
     NewTopic,
     OffsetAt,
     PartitionInfo,
@@ -29,7 +44,9 @@ from onelog.broker.values import (
     SettingValue,
     Spot,
     Topic,
+    TopicChange,
 )
+from onelog.broker.waiting import Waiter
 from onelog.clock import Clock
 from onelog.errors import OnelogError
 from onelog.metrics import Metrics
@@ -46,10 +63,20 @@ __all__ = [
     "Broker",
     "BrokerSettings",
     "Commit",
+    "DirectoryInfo",
+    "GroupDescribed",
+    "JoinGroup",
+    "Joined",
+    "JoinedMember",
+    "Leaving",
     "Marks",
+    "MemberDescribed",
+    "MemberProtocol",
+    "Membership",
     "NewTopic",
     "OffsetAt",
     "PartitionInfo",
+    "Phase",
     "Position",
     "ProduceRules",
     "Read",
@@ -57,10 +84,16 @@ __all__ = [
     "SettingValue",
     "Spot",
     "Subscriber",
+    "SyncGroup",
+    "Synced",
     "Topic",
+    "TopicChange",
+    "Waiter",
 ]
 
 NODE_ID = 1
+
+T = TypeVar("T")
 
 
 class Broker:
@@ -74,6 +107,7 @@ class Broker:
         self.settings = settings
         self.opened_ms = clock.wall_ms()
         self._parts = parts
+        self._kept: dict[object, Any] = {}
 
     @classmethod
     async def open(
@@ -94,6 +128,13 @@ class Broker:
     async def close(self) -> None:
         """Write what was staged, answer it, and close the store cleanly."""
         await self._parts.close()
+
+    def kept(self, make: Callable[["Broker"], T]) -> T:
+        """What a dialect keeps for all its connections to this broker: made once, by its class."""
+        found: T | None = self._kept.get(make)
+        if found is None:
+            found = self._kept[make] = make(self)
+        return found
 
     # Topics.
 
@@ -132,6 +173,14 @@ class Broker:
     def grow_partitions(self, name: str, count: int, *, validate_only: bool = False) -> Ticket[Topic]:
         """Add partitions to a topic, up to the count."""
         return self._parts.topics.grow(name, count, validate_only=validate_only)
+
+    def observe_topics(self, observer: Callable[[TopicChange], None]) -> None:
+        """Tell it of every topic that is made, changed or removed from now on, once that is durable."""
+        self._parts.served.observe(observer)
+
+    def unobserve_topics(self, observer: Callable[[TopicChange], None]) -> None:
+        """No more."""
+        self._parts.served.unobserve(observer)
 
     def topic_settings(self, topic: Topic) -> list[SettingValue]:
         """Every setting of the topic, own or default."""
@@ -186,6 +235,10 @@ class Broker:
             dialect=dialect,
         )
 
+    def watch_partition(self, topic: str, partition: int, waiter: Waiter) -> Callable[[], None]:
+        """Tell the waiter what becomes visible there, and of all else to look again for, until it is called off."""
+        return self._parts.fetching.watch(topic, partition, waiter)
+
     def list_offset(
         self,
         topic: str,
@@ -204,6 +257,10 @@ class Broker:
         """One partition as it stands."""
         return self._parts.offsets.describe(topic, partition)
 
+    def describe_directory(self) -> DirectoryInfo:
+        """Where all logs are, and what is free there; or DiskFailed."""
+        return self._parts.files.directory()
+
     def delete_records(self, topic: str, partition: int, offset: int | Spot) -> Ticket[int]:
         """Nothing below the offset is read any more (Spot.LATEST: nothing that is there); the new start."""
         return self._parts.retention.delete_records(topic, partition, offset)
@@ -214,9 +271,39 @@ class Broker:
 
     # Groups.
 
-    def commit_positions(self, group: str, commits: Sequence[Commit]) -> Ticket[list[OnelogError | None]]:
-        """Remember how far a group has read; each with its own outcome."""
-        return self._parts.positions.commit(group, commits)
+    def join_group(self, request: JoinGroup) -> Ticket[Joined]:
+        """Be a member of the next generation; answered when it has begun."""
+        return self._parts.groups.join(request)
+
+    def sync_group(self, request: SyncGroup) -> Ticket[Synced]:
+        """What a member has to do in its generation; answered when the leader has said it."""
+        return self._parts.groups.sync(request)
+
+    def heartbeat(self, group: str, by: Membership) -> Ticket[None]:
+        """A member is still there; RebalanceInProgress if it is to join again."""
+        return self._parts.groups.heartbeat(group, by)
+
+    def leave_group(self, group: str, leaving: Sequence[Leaving]) -> Ticket[Sequence[OnelogError | None]]:
+        """These are members no more; each with its own outcome."""
+        return self._parts.groups.leave(group, leaving)
+
+    def list_groups(self) -> list[str]:
+        """Every group that has members or positions, or had members not long ago. In an answer, behind barrier()."""
+        return self._parts.holdings.names()
+
+    def describe_group(self, name: str) -> GroupDescribed:
+        """One group as it stands, or UnknownGroup. In an answer, behind barrier()."""
+        return self._parts.holdings.describe(name)
+
+    def delete_groups(self, names: Sequence[str]) -> Ticket[list[OnelogError | None]]:
+        """Forget groups that have no members, with their positions; each with its own outcome."""
+        return self._parts.holdings.delete_groups(names)
+
+    def commit_positions(
+        self, group: str, commits: Sequence[Commit], *, by: Membership = NOBODY
+    ) -> Ticket[list[OnelogError | None]]:
+        """Remember how far a group has read; each with its own outcome. While it has members, they alone may."""
+        return self._parts.holdings.commit(group, commits, by=by)
 
     def positions(
         self, group: str, partitions: Sequence[tuple[TopicName, int]] | None = None
@@ -227,8 +314,11 @@ class Broker:
     def delete_positions(
         self, group: str, partitions: Sequence[tuple[TopicName, int]]
     ) -> Ticket[list[OnelogError | None]]:
-        """Forget how far a group has read; each with its own outcome. What it never committed is done."""
-        return self._parts.positions.delete(group, partitions)
+        """Forget how far a group has read; each with its own outcome. What it never committed is done.
+
+        Of topics that its members read, nothing is forgotten.
+        """
+        return self._parts.holdings.delete_positions(group, partitions)
 
     def subscribe(self, subscriber: Subscriber, group: str, topic: str) -> None:
         """It reads this topic for this group, until it is gone; no membership comes of it."""

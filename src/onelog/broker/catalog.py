@@ -13,6 +13,7 @@ from typing import Any
 
 from onelog import metrics as m
 from onelog.broker import directory
+from onelog.broker.groups import rows as groups
 from onelog.broker.positions import rows as positions
 from onelog.broker.producers import rows as producers
 from onelog.broker.topics import rows as topics
@@ -28,6 +29,8 @@ _META = "CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT R
 # One entry for each version of the file; entries are never changed once released.
 MIGRATIONS: tuple[tuple[str, ...], ...] = (
     (_META, *topics.TABLES, *positions.TABLES, *producers.TABLES),
+    (*positions.TIMES, *groups.TABLES),
+    topics.NOTES,
     directory.TABLES,
 )
 

@@ -5,7 +5,7 @@ the notion of transactions must not see. Whole batches only; the first may be la
 for, so that every reader gets on.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from onelog import metrics as m
 from onelog.broker.partition import visible_end
@@ -13,7 +13,7 @@ from onelog.broker.settings import BrokerSettings
 from onelog.broker.topics.served import Served
 from onelog.broker.traffic import Traffic
 from onelog.broker.values import Aborted, Read, ReadResult
-from onelog.broker.waiting import FetchWaiter
+from onelog.broker.waiting import FetchWaiter, Waiter
 from onelog.errors import OnelogError
 from onelog.metrics import Metrics
 from onelog.model import Isolation, View
@@ -67,6 +67,12 @@ class Fetching:
         places = [self._served.partition(read.topic, read.partition) for read in reads]
         wait_ms = min(wait_ms, self._settings.fetch_wait_max_ms)
         return FetchWaiter(places, look, missing=found, wait_ms=wait_ms).ticket
+
+    def watch(self, topic: str, partition: int, waiter: Waiter) -> Callable[[], None]:
+        """Tell the waiter what happens at a partition; the way to end that, which may be gone more than once."""
+        watched = self._served.partition(topic, partition)
+        watched.watch(waiter)
+        return lambda: watched.unwatch(waiter)
 
     def _look(self, reads: Sequence[Read], bytes_max: int, isolation: Isolation, view: View) -> Results:
         results: Results = []

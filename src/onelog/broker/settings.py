@@ -23,6 +23,28 @@ class BrokerSettings:
     durability_default: str = setting(
         "sync", help="Durability of new topics that do not say: sync or os. Four dialects cannot say it."
     )
+    position_retention_ms: int = setting(
+        604_800_000,
+        help="How long a position is kept once its group has no members, or nobody commits it any more.",
+        unit="ms",
+    )
+    position_check_interval_ms: int = setting(
+        600_000, help="How often positions and empty groups are looked for that may go.", unit="ms"
+    )
+    group_session_timeout_min_ms: int = setting(
+        6000, help="The shortest silence after which a member may ask to be taken for gone.", unit="ms"
+    )
+    group_session_timeout_max_ms: int = setting(1_800_000, help="The longest one.", unit="ms")
+    group_initial_rebalance_delay_ms: int = setting(
+        3000,
+        help="How long the first member of an empty group waits for others.",
+        unit="ms",
+        at_least=0,
+    )
+    group_members_max: int = setting(10_000, help="The most members that a group may have.")
+    group_member_bytes_max: int = setting(
+        1_048_576, help="The most that a member may say of itself, or be assigned.", unit="bytes"
+    )
     commit_log_file_bytes: int = setting(
         16 << 20, help="The size of a file of the commit log.", unit="bytes", at_least=1 << 20
     )

@@ -93,7 +93,7 @@ def _brought_back(started: Started, recovered: Recovered, metrics: Metrics) -> l
             change.group,
             change.topic_id,
             change.partition,
-            change.position.offset,
+            change.kept.position.offset,
         )
         apply(started.positions, change)
         statements += position_rows.statements(change)

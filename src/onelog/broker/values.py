@@ -26,12 +26,25 @@ class Spot(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Topic:
-    """A topic as it stands. Its settings are its own ones only."""
+    """A topic as it stands. Its settings are its own ones only.
+
+    notes: by dialect, what it wants back as it was given when the topic was made, in its own bytes.
+    Nobody else reads it, and nothing follows from it.
+    """
 
     name: TopicName
     id: UUID
     partition_count: int
     settings: Mapping[str, str] = field(default_factory=dict)
+    notes: Mapping[str, bytes] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class TopicChange:
+    """A topic that is served from now on, or looks different, or is gone."""
+
+    before: Topic | None
+    after: Topic | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,14 +54,16 @@ class NewTopic:
     name: str
     partition_count: int | None = None
     settings: Mapping[str, str | None] = field(default_factory=dict)
+    notes: Mapping[str, bytes] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
 class AlterTopic:
-    """Settings to be changed; None brings a default back."""
+    """Settings to be changed; None brings a default back. replaces: what is not named, too, gets its default."""
 
     name: str
     changes: Mapping[str, str | None]
+    replaces: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,14 +165,26 @@ class PartitionInfo:
 
 
 @dataclass(frozen=True, slots=True)
+class DirectoryInfo:
+    """Where all logs are, and how much fits in beside them."""
+
+    path: str
+    free_bytes: int
+
+
+@dataclass(frozen=True, slots=True)
 class Commit:
-    """How far a group has read one partition: the next offset that it wants."""
+    """How far a group has read one partition: the next offset that it wants.
+
+    keep_ms: how long it is to be kept, whatever else is done with the group; None: as the broker says.
+    """
 
     topic: TopicName
     partition: int
     offset: int
     leader_epoch: int = -1
     note: str = ""
+    keep_ms: int | None = None
 
 
 class Position(NamedTuple):

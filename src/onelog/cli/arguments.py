@@ -4,15 +4,18 @@ Pure: a parser says what is wrong with a text, argparse says it to the person, e
 """
 
 import argparse
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from enum import Enum
 from typing import NamedTuple
 
 from onelog.client.address import DEFAULT_BOOTSTRAP, DEFAULT_BOOTSTRAPS, parse_bootstrap
 from onelog.client.errors import ClientError
+from onelog.client.rustlog.forms import Form
 
 TIMEOUT_S = 10.0
+# RustLog's broker and its document speak two forms of one protocol.
+RUSTLOG_FORMS: Mapping[str, Form] = {"rustlog": Form.JSON, "rustlog-binary": Form.BINARY}
 
 
 def add_broker(parser: argparse.ArgumentParser) -> None:
@@ -38,7 +41,7 @@ def add_dialect(parser: argparse.ArgumentParser) -> None:
     """--dialect, which --bootstrap goes by where it is not given."""
     parser.add_argument(
         "--dialect",
-        choices=("kafka", "rustlog", "tank", "flymq"),
+        choices=("kafka", *RUSTLOG_FORMS, "tank", "flymq"),
         default="kafka",
         help="the protocol to speak (default: %(default)s)",
     )

@@ -5,7 +5,16 @@ import sys
 from collections.abc import Iterator
 from typing import BinaryIO
 
-from onelog.cli.arguments import Start, Where, add_broker, add_dialect, bootstrap_of, start, whole
+from onelog.cli.arguments import (
+    RUSTLOG_FORMS,
+    Start,
+    Where,
+    add_broker,
+    add_dialect,
+    bootstrap_of,
+    start,
+    whole,
+)
 from onelog.cli.formats import PRINTERS, SEPARATOR, Placed, Text
 from onelog.cli.output import CommandFailed, Progress
 from onelog.cli.readers import FlyMQReader, KafkaReader, Reader, RustLogReader, TankReader, first_offsets
@@ -63,7 +72,7 @@ def add(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Print until the end, the count, or Ctrl-C."""
-    if args.dialect in ("rustlog", "tank") and args.start.where is Where.TIME:
+    if args.dialect in (*RUSTLOG_FORMS, "tank") and args.start.where is Where.TIME:
         args.parser.error("--from: this dialect cannot look for a time; use --dialect kafka, or an offset")
     text = Text(separator=args.key_separator, null=args.null)
     printer = PRINTERS[args.format]
@@ -87,8 +96,9 @@ def run(args: argparse.Namespace) -> int:
 
 def _reader(args: argparse.Namespace) -> Reader:
     bootstrap = bootstrap_of(args)
-    if args.dialect == "rustlog":
-        return RustLogReader(bootstrap, args.topic, timeout_s=args.timeout)
+    if args.dialect in RUSTLOG_FORMS:
+        form = RUSTLOG_FORMS[args.dialect]
+        return RustLogReader(bootstrap, args.topic, timeout_s=args.timeout, form=form)
     if args.dialect == "tank":
         return TankReader(bootstrap, args.topic, timeout_s=args.timeout)
     if args.dialect == "flymq":

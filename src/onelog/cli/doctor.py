@@ -13,7 +13,7 @@ from importlib.metadata import PackageNotFoundError, version
 from typing import NamedTuple
 
 from onelog.cli.output import json_line, table
-from onelog.records import kernels
+from onelog.protocols.registry import kernels_are_compiled
 
 NEEDED = ("crc32c", "cramjam", "h11", "lz4", "msgspec", "zstandard")
 SPARK = ("pyspark", "pyarrow", "deltalake")
@@ -50,7 +50,7 @@ def _findings() -> Iterator[Finding]:
     yield _system()
     enough = sys.version_info >= (3, 11)
     yield Finding("Python", platform.python_version(), enough, "" if enough else "install 3.11 or newer")
-    if kernels.COMPILED:
+    if kernels_are_compiled():
         yield Finding("kernels", "compiled", True)
     else:
         advice = "right but slower; reinstall where a C compiler or the package ziglang can be had"

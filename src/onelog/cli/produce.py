@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import BinaryIO
 
 from onelog.binary.compression import Codec
-from onelog.cli.arguments import add_broker, add_dialect, bootstrap_of, pair, whole
+from onelog.cli.arguments import RUSTLOG_FORMS, add_broker, add_dialect, bootstrap_of, pair, whole
 from onelog.cli.formats import PARSERS, SEPARATOR, Text, Wanted
 from onelog.cli.output import CommandFailed, Progress
 from onelog.cli.writers import FlyMQWriter, KafkaWriter, RustLogWriter, TankWriter, Writer
@@ -139,7 +139,7 @@ def _check(args: argparse.Namespace) -> None:
     """Usage that argparse cannot judge."""
     if args.key_separator == "":
         args.parser.error("--key-separator: expected at least one character")
-    if args.dialect == "rustlog":
+    if args.dialect in RUSTLOG_FORMS:
         for option in ("key", "key_separator", "header"):
             if getattr(args, option):
                 args.parser.error(f"--{option.replace('_', '-')}: RustLog records have values only")
@@ -164,8 +164,9 @@ def _check(args: argparse.Namespace) -> None:
 def _writer(args: argparse.Namespace) -> Writer:
     bootstrap = bootstrap_of(args)
     codec = Codec[args.compression.upper()]
-    if args.dialect == "rustlog":
-        return RustLogWriter(bootstrap, args.topic, timeout_s=args.timeout)
+    if args.dialect in RUSTLOG_FORMS:
+        form = RUSTLOG_FORMS[args.dialect]
+        return RustLogWriter(bootstrap, args.topic, timeout_s=args.timeout, form=form)
     if args.dialect == "flymq":
         return FlyMQWriter(bootstrap, args.topic, timeout_s=args.timeout, packed=codec is Codec.GZIP)
     if args.dialect == "tank":

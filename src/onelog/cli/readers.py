@@ -12,6 +12,7 @@ from onelog.client.kafka.client import KafkaClient
 from onelog.client.kafka.consumer import Consumer
 from onelog.client.retry import pause
 from onelog.client.rustlog.client import RustLogClient
+from onelog.client.rustlog.forms import Form
 from onelog.client.tank.client import TankClient
 from onelog.model import Isolation
 from onelog.records.record import Record
@@ -87,8 +88,8 @@ class KafkaReader(Reader):
 class RustLogReader(Reader):
     """Through the RustLog dialect, which knows no keys, no headers, and no waiting."""
 
-    def __init__(self, bootstrap: str, topic: str, *, timeout_s: float) -> None:
-        self._client = RustLogClient(bootstrap, timeout_s=timeout_s)
+    def __init__(self, bootstrap: str, topic: str, *, timeout_s: float, form: Form = Form.JSON) -> None:
+        self._client = RustLogClient(bootstrap, timeout_s=timeout_s, form=form)
         self._topic = topic
 
     def close(self) -> None:
@@ -96,7 +97,8 @@ class RustLogReader(Reader):
 
     def spans(self) -> Mapping[int, Span]:
         described = self._client.describe_topic(self._topic)
-        return {p.partition: Span(p.log_start_offset, p.high_watermark) for p in described}
+        # In the binary form a log begins at 0 for whoever asks, wherever that is.
+        return {p.partition: Span(p.log_start_offset or 0, p.high_watermark) for p in described}
 
     def at_time(self, timestamp_ms: int, partitions: Sequence[int]) -> Mapping[int, int]:
         raise CommandFailed("RustLog cannot look for a time; use --dialect kafka, or an offset")
@@ -109,8 +111,12 @@ class RustLogReader(Reader):
 
     def _read(self, partition: int, offset: int) -> Read:
         fetched = self._client.fetch(self._topic, partition, offset)
-        numbered = [(r.offset, Record(None, r.payload, r.timestamp // 1000)) for r in fetched.records]
+        numbered = [(r.offset, Record(None, r.payload, _millis(r.timestamp))) for r in fetched.records]
         return Read(numbered, fetched.next_offset)
+
+
+def _millis(timestamp_us: int | None) -> int:
+    return NO_TIMESTAMP if timestamp_us is None else timestamp_us // 1000
 
 
 class FlyMQReader(Reader):

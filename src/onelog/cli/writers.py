@@ -11,6 +11,7 @@ from onelog.client.flymq.client import FlyMQClient, Outgoing
 from onelog.client.kafka.client import KafkaClient
 from onelog.client.kafka.producer import Producer
 from onelog.client.rustlog.client import RustLogClient
+from onelog.client.rustlog.forms import Form
 from onelog.client.tank.client import TankClient
 from onelog.records.record import Record
 
@@ -54,8 +55,8 @@ class KafkaWriter(Writer):
 class RustLogWriter(Writer):
     """Through the RustLog dialect, which can say a value and nothing else."""
 
-    def __init__(self, bootstrap: str, topic: str, *, timeout_s: float) -> None:
-        self._client = RustLogClient(bootstrap, timeout_s=timeout_s)
+    def __init__(self, bootstrap: str, topic: str, *, timeout_s: float, form: Form = Form.JSON) -> None:
+        self._client = RustLogClient(bootstrap, timeout_s=timeout_s, form=form)
         self._topic = topic
 
     def close(self) -> None:

@@ -1,6 +1,6 @@
 """What a dialect and the server agree on. It names no dialect.
 
-    socket -> lend/received -> Call -> Handler.handle -> Reply | Later | None -> send -> socket
+    socket -> lend/received -> Call -> Handler.handle -> Reply | Later | Push | None -> send -> socket
 
 A Connection turns bytes into calls and answers into bytes; it does no I/O and knows no time.
 A Handler turns a call into words of the broker; it fixes the order before it returns. The
@@ -77,7 +77,43 @@ class Later:
     answer: Callable[[Ticket[Any]], Any] | None = None
 
 
-Outcome = Reply | Later | None
+class Stream(Protocol):
+    """What keeps sending on one request, seen by the pump: it makes a message when it is asked for one.
+
+    It is asked only while the peer takes what is sent, and with the call the message is taken:
+    so a stream holds its place and not what it would send, and may skip or join what has piled up.
+    """
+
+    @property
+    def is_over(self) -> bool:
+        """Nothing more will come, ever; the pump forgets it. Looked at after each next()."""
+        ...
+
+    def opened(self, wake: Callable[[], None]) -> None:
+        """From now on wake() says that next() may have something. It may be called at any time."""
+        ...
+
+    def next(self) -> Any | None:
+        """The next message; None: nothing now, and wake() will tell."""
+        ...
+
+    def closed(self) -> None:
+        """The connection ends; nothing will be asked for any more. Not called on one that is over."""
+        ...
+
+
+@dataclass(slots=True)
+class Push:
+    """An open stream: its messages leave under the tag of this call when they are there.
+
+    They take no place among the replies, so a dialect whose replies come in order has to tell
+    the two apart in its bytes.
+    """
+
+    stream: Stream
+
+
+Outcome = Reply | Later | Push | None
 
 
 @dataclass(frozen=True)
@@ -109,6 +145,8 @@ class Session:
     facts: dict[str, Any] = field(default_factory=dict)
     first_call_timeout_ms: int | None = None
     """How long the peer may connect and ask for nothing; set by an endpoint whose dialect has such a rule."""
+    may_be_silent: bool = False
+    """Not closed for being idle; set by an endpoint whose peers keep connections that they do not use."""
 
 
 @dataclass(frozen=True)

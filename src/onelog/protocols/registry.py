@@ -1,12 +1,18 @@
-"""The dialects that this broker speaks, a line each. Where their bytes overlap, the first one wins."""
+"""The dialects that this broker speaks, a line each. Where their bytes overlap, the first one wins.
+
+Some bring compiled modules of their own, which are told of together with those of the records.
+"""
 
 from typing import Final
 
 from onelog.protocols.contract import Endpoint
+from onelog.protocols.fluvio import kernels as fluvio_kernels
+from onelog.protocols.fluvio.endpoint import FluvioEndpoint
 from onelog.protocols.flymq.endpoint import FlyMQEndpoint
 from onelog.protocols.kafka.endpoint import KafkaEndpoint
 from onelog.protocols.rustlog.endpoint import RustLogEndpoint
 from onelog.protocols.tank.endpoint import TankEndpoint
+from onelog.records import kernels, packing
 
 ENDPOINTS: Final[tuple[Endpoint, ...]] = (
     KafkaEndpoint(),
@@ -14,4 +20,11 @@ ENDPOINTS: Final[tuple[Endpoint, ...]] = (
     TankEndpoint(),
     FlyMQEndpoint(),
     FlyMQEndpoint(for_programs=True),
+    FluvioEndpoint(),
+    FluvioEndpoint(is_unit=True),
 )
+
+
+def kernels_are_compiled() -> bool:
+    """Whether all modules that can be compiled are: those of the records, and the dialects' own."""
+    return kernels.COMPILED and packing.COMPILED and fluvio_kernels.COMPILED

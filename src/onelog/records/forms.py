@@ -11,6 +11,7 @@ from os.path import dirname, join
 from types import ModuleType
 
 VARIABLE = "ONELOG_KERNELS"
+_ROOT = dirname(dirname(__file__))
 
 
 def plain_is_asked() -> bool:
@@ -19,13 +20,13 @@ def plain_is_asked() -> bool:
 
 
 def put_plain(name: str) -> None:
-    """Let imports of a module of this package find its plain form."""
+    """Let imports of one of our modules find its plain form."""
     sys.modules[name] = load_plain(name)
 
 
 def load_plain(name: str) -> ModuleType:
-    """A module of this package made of its source, whether or not a compiled form is there."""
-    path = join(dirname(__file__), name.rpartition(".")[2] + ".py")
+    """One of our modules made of its source, whether or not a compiled form is there."""
+    path = join(_ROOT, *name.split(".")[1:]) + ".py"
     spec = spec_from_file_location(name, path)
     assert spec is not None
     assert spec.loader is not None

@@ -26,6 +26,9 @@ class ServerLimits:
         help="Answers that the peer of a connection has not taken yet; then reading stops.",
         unit="bytes",
     )
+    streams_max: int = setting(
+        1024, help="Open streams of one connection (watches, tails); one more closes it."
+    )
     frame_bytes_max: int = setting(
         100 << 20, help="The largest request, in dialects that do not have a smaller bound.", unit="bytes"
     )

@@ -8,7 +8,7 @@ dialect can say so, and closes this connection only.
 
     SNIFFING --claimed--> OPEN --fault, end of stream, drain--> ENDING --> DISCARDING --> CLOSED
 
-ENDING takes no more bytes; answers that are owed still leave. DISCARDING has said its last
+ENDING takes no more bytes and closes the streams; answers that are owed still leave. DISCARDING has said its last
 words and reads what the peer is still sending: closing a socket with unread bytes resets it,
 and the peer would lose the farewell with it.
 """
@@ -28,16 +28,21 @@ from onelog.protocols.contract import (
     InternalError,
     Later,
     ProtocolError,
+    Push,
     Reply,
     Session,
+    Stream,
 )
 from onelog.server.answers import Answers, Slot
 from onelog.server.door import Door
 from onelog.server.sniff import Sniffer, Unclaimed
+from onelog.server.streams import Streams
 
 SIZE_HINT = 1 << 16
 # Many small buffers are cheaper to copy together than to hand to the kernel one by one.
 JOINED_BYTES_MAX = 1 << 16
+# What streams send in one turn, but for a message that is larger: others have turns too.
+PUSHED_BYTES_MAX = 1 << 18
 
 
 class Phase(IntEnum):
@@ -65,6 +70,7 @@ class Pump(asyncio.BufferedProtocol):
         self._sniffer = Sniffer(door.endpoints)
         self._session: Session | None = None
         self._answers = Answers(in_order=True)
+        self._streams = Streams(self._flush_soon)
         self._backlog: deque[Call] = deque()
         self._request_bytes = 0  # received, and not yet part of a request that waits
         self._out: list[Buffer] = []
@@ -124,6 +130,8 @@ class Pump(asyncio.BufferedProtocol):
         self._is_write_paused = False
         self._has_stirred = True
         self._guarded(self._work)
+        if self._streams.is_ready:
+            self._flush_soon()
 
     def connection_lost(self, exc: Exception | None) -> None:
         if self._phase is Phase.CLOSED and self._session is None:
@@ -161,8 +169,8 @@ class Pump(asyncio.BufferedProtocol):
             return
         passed_ms = (now_s - self._since_s) * 1000
         if self._phase is Phase.OPEN:
-            # A peer that waits for its answer is not idle, unless it does not take it.
-            waits = len(self._answers) > 0 and not self._is_write_paused
+            # A peer that waits for us is not idle, unless it does not take what comes.
+            waits = self._may_wait() and not self._is_write_paused
             if not waits and passed_ms >= self._limits.idle_timeout_ms:
                 self._transport.abort()
         elif self._phase is Phase.SNIFFING:
@@ -172,6 +180,11 @@ class Pump(asyncio.BufferedProtocol):
                 self._transport.abort()
         elif passed_ms >= self._limits.closing_timeout_ms:
             self._transport.abort()
+
+    def _may_wait(self) -> bool:
+        """Whether the peer may be silent because it is for us to speak."""
+        assert self._session is not None
+        return len(self._answers) > 0 or len(self._streams) > 0 or self._session.may_be_silent
 
     # ---- bytes in
 
@@ -251,6 +264,17 @@ class Pump(asyncio.BufferedProtocol):
                 self._answers.fill(slot, buffers)
             else:
                 self._send(buffers)
+        elif isinstance(outcome, Push):
+            self._open_stream(call.tag, outcome.stream)
+
+    def _open_stream(self, tag: Any, stream: Stream) -> None:
+        if self._phase is not Phase.OPEN:
+            stream.closed()
+            return
+        if len(self._streams) >= self._limits.streams_max:
+            stream.closed()
+            raise ProtocolError(f"one stream more than server.streams_max = {self._limits.streams_max}")
+        self._streams.open(tag, stream)
 
     def _finished(self, slot: Slot) -> None:
         """The answer that a slot waited for is there, or will never be."""
@@ -278,16 +302,33 @@ class Pump(asyncio.BufferedProtocol):
             return
         self._out.extend(buffers)
         self._out_bytes += sum(map(len, buffers))
+        self._flush_soon()
+
+    def _flush_soon(self) -> None:
         if not self._flush_is_due:
             self._flush_is_due = True
             self._loop.call_soon(self._flush)
 
     def _flush(self) -> None:
+        if self._streams.is_ready:
+            self._guarded(self._push)
         self._flush_is_due = False
         self._write_out()
+        if self._streams.is_ready and not self._is_write_paused:
+            self._flush_soon()
         if self._backlog or not self._is_reading:
             self._guarded(self._work)
         self._finish_if_done()
+
+    def _push(self) -> None:
+        """What streams have, behind the replies of this turn, while the peer takes it."""
+        until = self._out_bytes + PUSHED_BYTES_MAX
+        while not self._is_write_paused and self._out_bytes < until:
+            pushed = self._streams.next()
+            if pushed is None:
+                return
+            self._has_stirred = True
+            self._send(self._connection.send(*pushed))
 
     def _write_out(self) -> None:
         out, self._out = self._out, []
@@ -329,6 +370,8 @@ class Pump(asyncio.BufferedProtocol):
     def _enter(self, phase: Phase) -> None:
         self._phase = phase
         self._since_s = None
+        if phase is not Phase.OPEN:
+            self._guarded(self._streams.close)
 
     def _end(self, last_words: Sequence[Buffer] = ()) -> None:
         """Read no more; say the last words after the answers that are owed, and close."""

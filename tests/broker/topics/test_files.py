@@ -123,3 +123,13 @@ def test_a_topic_that_is_durable_when_its_predecessors_removal_fails_is_not_said
             assert desk.failures == [failure]
 
     run(story())
+
+
+def test_the_directory_of_all_logs_is_told_with_what_is_free(tmp_path: Path) -> None:
+    async def story() -> None:
+        async with open_desk(tmp_path) as desk:
+            directory = desk.broker.describe_directory()
+            assert directory.path == str(tmp_path)
+            assert directory.free_bytes > 0
+
+    run(story())

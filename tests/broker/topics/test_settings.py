@@ -47,6 +47,63 @@ def test_the_table_is_in_the_order_of_names_and_each_stands_once() -> None:
     assert len(TABLE) == 34
 
 
+def test_names_kinds_and_defaults_are_those_of_kafka() -> None:
+    told = {setting.name: (setting.kind, setting.default) for setting in TABLE}
+    assert told == {
+        "cleanup.policy": ("list", "delete"),
+        "compression.gzip.level": ("int", "-1"),
+        "compression.lz4.level": ("int", "9"),
+        "compression.type": ("string", "producer"),
+        "compression.zstd.level": ("int", "3"),
+        "delete.retention.ms": ("long", "86400000"),
+        "file.delete.delay.ms": ("long", "60000"),
+        "flush.messages": ("long", "9223372036854775807"),
+        "flush.ms": ("long", "9223372036854775807"),
+        "follower.replication.throttled.replicas": ("list", ""),
+        "index.interval.bytes": ("int", "4096"),
+        "leader.replication.throttled.replicas": ("list", ""),
+        "local.retention.bytes": ("long", "-2"),
+        "local.retention.ms": ("long", "-2"),
+        "max.compaction.lag.ms": ("long", "9223372036854775807"),
+        "max.message.bytes": ("int", "1048588"),
+        "message.timestamp.after.max.ms": ("long", "3600000"),
+        "message.timestamp.before.max.ms": ("long", "9223372036854775807"),
+        "message.timestamp.type": ("string", "CreateTime"),
+        "min.cleanable.dirty.ratio": ("double", "0.5"),
+        "min.compaction.lag.ms": ("long", "0"),
+        "min.insync.replicas": ("int", "1"),
+        "preallocate": ("boolean", "false"),
+        "remote.log.copy.disable": ("boolean", "false"),
+        "remote.log.delete.on.disable": ("boolean", "false"),
+        "remote.storage.enable": ("boolean", "false"),
+        "retention.bytes": ("long", "-1"),
+        "retention.ms": ("long", "604800000"),
+        "segment.bytes": ("int", "1073741824"),
+        "segment.index.bytes": ("int", "10485760"),
+        "segment.jitter.ms": ("long", "0"),
+        "segment.ms": ("long", "604800000"),
+        "unclean.leader.election.enable": ("boolean", "false"),
+    }
+
+
+OTHER_VALUES = {
+    "int": "77",
+    "long": "77",
+    "double": "0.7",
+    "boolean": "true",
+    "string": "gzip",
+    "list": "0:1",
+}
+
+
+@pytest.mark.parametrize("setting", [s for s in TABLE if not s.honoured], ids=lambda s: s.name)
+def test_a_setting_without_an_effect_takes_its_default_and_names_itself_else(setting: TopicSetting) -> None:
+    assert changed({}, {setting.name: setting.default}) == {setting.name: setting.default}
+    with pytest.raises(InvalidConfig) as refusal:
+        changed({}, {setting.name: OTHER_VALUES[setting.kind]})
+    assert refusal.value.key == setting.name
+
+
 @pytest.mark.parametrize("setting", TABLE, ids=lambda s: s.name)
 def test_every_default_is_accepted_as_it_is_shown(setting: TopicSetting) -> None:
     assert checked(setting.name, setting.default) == setting.default
@@ -75,7 +132,7 @@ def test_what_would_have_no_effect_is_refused(name: str, text: str) -> None:
         ("retention.ms", "-2"),
         ("retention.ms", "soon"),
         ("retention.ms", str(1 << 63)),
-        ("segment.bytes", "1048575"),
+        ("segment.bytes", "1023"),
         ("segment.bytes", str(1 << 31)),
         ("segment.ms", "0"),
         ("max.message.bytes", "-1"),

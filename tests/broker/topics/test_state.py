@@ -129,3 +129,10 @@ def test_an_altered_topic_is_written_as_its_own_settings_only() -> None:
     _do(state, _create("orders"))
     change, _ = decide(state, Alter("orders", {"segment.ms": "7"}), partition_count_max=COUNT_MAX)
     assert [values[1:] for sql, values in rows.statements(change) if "INSERT" in sql] == [("segment.ms", "7")]
+
+
+def test_settings_that_are_replaced_keep_nothing_of_what_was_there() -> None:
+    state = TopicsState()
+    _do(state, Create(UUID(int=1), "orders", 1, {"retention.ms": "5", "segment.ms": "6"}))
+    topic = _do(state, Alter("orders", {"segment.ms": "7"}, replaces=True))
+    assert dict(topic.settings) == {"segment.ms": "7"}

@@ -9,17 +9,13 @@ from hypothesis import strategies as st
 import onelog
 from onelog.client.errors import BadAnswer, BrokerUnavailable, ClientError, OutcomeUnknown
 from onelog.client.retry import Retrier, RetryPolicy
-from onelog.client.rustlog.client import (
-    PAYLOAD_BYTES_MAX,
-    RECORDS_MAX,
-    Fetched,
-    Produced,
-    RustLogClient,
-    lots,
-)
+from onelog.client.rustlog.answers import Fetched, FetchedRecord, PartitionState, Produced
+from onelog.client.rustlog.client import RustLogClient, lots
 from onelog.client.rustlog.errors import RustLogError
-from onelog.protocols.rustlog.messages import FetchedRecord, PartitionSummary, TopicSummary
+from onelog.client.rustlog.forms import Form
+from onelog.protocols.rustlog.messages.json import TopicSummary
 from tests.support.hand_clock import HandClock
+from tests.support.rustlog_golden import capture
 from tests.support.scripted_server import HANG_UP, ScriptedServer
 
 Answers = Callable[..., tuple[RustLogClient, ScriptedServer]]
@@ -132,7 +128,7 @@ def test_topics_are_created_listed_and_described(answering: Answers) -> None:
         {"type": "DescribePartitionResponse", "topic": "a", **summary},
         {"type": "Pong"},
     )
-    described = PartitionSummary(partition=0, high_watermark=5, log_start_offset=1, segment_count=2)
+    described = PartitionState(partition=0, high_watermark=5, log_start_offset=1, segment_count=2)
     assert client.create_topic("a", partition_count=3) == 3
     assert client.topics() == [TopicSummary("a", 3)]
     assert client.describe_topic("a") == [described]
@@ -160,7 +156,7 @@ def test_metrics_come_typed(answering: Answers) -> None:
 
 def test_an_answer_to_something_else_is_bad(answering: Answers) -> None:
     client, _ = answering({"type": "Pong"})
-    with pytest.raises(BadAnswer, match="Pong while listing topics; expected ListTopicsResponse"):
+    with pytest.raises(BadAnswer, match="Pong while listing topics; expected Topics"):
         client.topics()
 
 
@@ -181,17 +177,20 @@ def test_a_broker_that_is_not_there_is_named_in_the_end() -> None:
         RustLogClient(gone.address, retrier=retrier).produce("events", 0, [b"x"])
 
 
+@pytest.mark.parametrize("form", Form)
 @settings(max_examples=50, deadline=None)
-@given(sizes=st.lists(st.sampled_from([0, 1, 1000, PAYLOAD_BYTES_MAX // 2, PAYLOAD_BYTES_MAX]), max_size=20))
-def test_every_record_is_in_one_lot_in_order_and_no_lot_is_too_large(sizes: list[int]) -> None:
+@given(sizes=st.lists(st.sampled_from([0, 1, 1000, 3 << 20, 7 << 20, 10 << 20]), max_size=20))
+def test_every_record_is_in_one_lot_in_order_and_no_lot_is_too_large(form: Form, sizes: list[int]) -> None:
     records = [bytes(size) for size in sizes]
-    found = list(lots(records))
+    found = list(lots(records, form=form))
     assert [record for lot in found for record in lot] == records
-    assert all(len(lot) == 1 or sum(map(len, lot)) <= PAYLOAD_BYTES_MAX for lot in found)
+    assert all(len(lot) == 1 or sum(map(len, lot)) <= form.payload_bytes_max for lot in found)
 
 
-def test_a_lot_has_no_more_records_than_the_protocol_allows() -> None:
-    assert [len(lot) for lot in lots([b""] * (2 * RECORDS_MAX + 1))] == [RECORDS_MAX, RECORDS_MAX, 1]
+@pytest.mark.parametrize("form", Form)
+def test_a_lot_has_no_more_records_than_the_protocol_allows(form: Form) -> None:
+    found = [len(lot) for lot in lots([b""] * (2 * form.records_max + 1), form=form)]
+    assert found == [form.records_max, form.records_max, 1]
 
 
 def test_a_real_broker_is_spoken_to_in_every_request(broker: onelog.Broker) -> None:
@@ -206,8 +205,89 @@ def test_a_real_broker_is_spoken_to_in_every_request(broker: onelog.Broker) -> N
         assert TopicSummary("spoken", 2) in client.topics()
         assert [p.high_watermark for p in client.describe_topic("spoken")] == [0, 3]
         assert client.describe_partition("spoken", 1).high_watermark == 3
-        assert client.metrics().records_produced >= 3
+        told = client.metrics().data
+        assert told is not None
+        assert told.records_produced >= 3
         with pytest.raises(RustLogError, match=r"TOPIC_NOT_FOUND \(404\)"):
             client.fetch("nothing", 0, 0)
         with pytest.raises(ClientError, match="did not take the position"):
             client.commit("spoken group", "nothing", 0, 1)
+
+
+# ---- the binary form
+
+
+@pytest.fixture
+def binary_answering() -> Iterator[Answers]:
+    """The same in the binary form; answers are payloads."""
+    open_ones: list[Any] = []
+
+    def make(*answers: object) -> tuple[RustLogClient, ScriptedServer]:
+        left = iter(answers)
+        server, clock = ScriptedServer(lambda _: next(left)), HandClock()
+        retrier = Retrier(RetryPolicy(timeout_s=5.0), clock=clock, sleep=clock.sleep)
+        client = RustLogClient(server.address, retrier=retrier, form=Form.BINARY)
+        open_ones.extend((client, server))
+        return client, server
+
+    yield make
+    for each in open_ones:
+        each.close()
+
+
+def test_an_original_broker_is_asked_as_its_own_programs_do(binary_answering: Answers) -> None:
+    talk = [
+        "prog_01_ping",
+        "prog_03_rustlog_admin_create_topic_demo_part",
+        "prog_08_producer",
+        "prog_09_consumer",
+        "prog_10_consumer_group_g1_1",
+        "prog_12_consumer_group_g1_3",
+        "prog_07_rustlog_admin_list_topics",
+        "prog_16_rustlog_admin_describe_topic_demo",
+        "prog_18_rustlog_admin_describe_partition_dem",
+    ]
+    captures = [capture(name) for name in talk]
+    client, server = binary_answering(*(each.answer[4:] for each in captures))
+    words = [b"hello", b"from", b"rustlog"]
+    client.ping()
+    assert client.create_topic("demo", partition_count=1) == 1
+    assert client.produce("demo", 0, words) == [Produced(0, 3)]
+    fetched = client.fetch("demo", 0, 0)
+    assert fetched == Fetched([FetchedRecord(n, None, word) for n, word in enumerate(words)], 3)
+    assert client.position("g1", "demo", 0) is None
+    client.commit("g1", "demo", 0, 0)
+    assert client.topics() == [TopicSummary("demo", 1), TopicSummary("events", 2)]
+    assert client.describe_topic("demo") == [PartitionState(0, 0)]
+    assert client.describe_partition("demo", 0) == PartitionState(0, 0)
+    assert server.frames == [each.sent[4:] for each in captures]
+
+
+def test_a_topic_that_a_lost_binary_attempt_made_counts_as_made(binary_answering: Answers) -> None:
+    exists = capture("prog_04_rustlog_admin_create_topic_demo_part").answer[4:]
+    listed = capture("prog_07_rustlog_admin_list_topics").answer[4:]
+    client, _ = binary_answering(HANG_UP, exists, listed)
+    assert client.create_topic("demo", partition_count=1) == 1
+    client, _ = binary_answering(exists)
+    with pytest.raises(RustLogError, match=r"TOPIC_EXISTS \(11\): Topic 'demo' already exists"):
+        client.create_topic("demo", partition_count=1)
+
+
+def test_a_real_broker_is_spoken_to_in_every_binary_request(broker: onelog.Broker) -> None:
+    with RustLogClient(broker.bootstrap, timeout_s=10, form=Form.BINARY) as client:
+        client.ping()
+        assert client.create_topic("binary", partition_count=2) == 2
+        assert client.produce("binary", 1, [b"a", b"\xff", b""]) == [Produced(0, 3)]
+        assert [(r.offset, r.payload) for r in client.iterate("binary", 1, 1)] == [(1, b"\xff"), (2, b"")]
+        assert client.position("binary group", "binary", 1) is None
+        client.commit("binary group", "binary", 1, 2)
+        assert client.position("binary group", "binary", 1) == 2
+        assert client.fetch("binary", 1, 0, group="binary group").next_offset == 3
+        assert TopicSummary("binary", 2) in client.topics()
+        assert [p.high_watermark for p in client.describe_topic("binary")] == [0, 3]
+        assert client.describe_partition("binary", 1).high_watermark == 3
+        assert "messages_produced_total" in client.metrics().prometheus
+        with pytest.raises(RustLogError, match=r"UNKNOWN_PARTITION \(10\)"):
+            client.fetch("nothing", 0, 0)
+        with pytest.raises(RustLogError, match=r"COMMIT_FAILED \(5\)"):
+            client.commit("binary group", "nothing", 0, 1)

@@ -2,11 +2,14 @@ import pytest
 
 from onelog.client.errors import BadAnswer, ClientError, ConnectionLost
 from onelog.client.retry import Deadline
+from onelog.client.rustlog.answers import Answer, Pong
 from onelog.client.rustlog.connection import Connection
+from onelog.client.rustlog.errors import RustLogError
+from onelog.client.rustlog.forms import Form
 from onelog.clock import SystemClock
 from onelog.model import Address
 from onelog.protocols.rustlog.framing import FRAME_BYTES_MAX
-from onelog.protocols.rustlog.messages import Ping, Pong, Produce, Response
+from onelog.protocols.rustlog.messages.json import Ping, Produce
 from tests.support.scripted_server import HANG_UP, ScriptedServer
 
 
@@ -14,7 +17,7 @@ def soon() -> Deadline:
     return Deadline(SystemClock(), 30.0)
 
 
-def ask(answer: object) -> Response:
+def ask(answer: object) -> Answer:
     with ScriptedServer(lambda _: answer) as server:
         connection = Connection(Address("127.0.0.1", server.port), soon())
         try:
@@ -56,3 +59,20 @@ def test_a_request_that_no_frame_holds_is_not_sent() -> None:
 def test_a_broker_that_hangs_up_is_a_lost_connection() -> None:
     with pytest.raises(ConnectionLost):
         ask(HANG_UP)
+
+
+def test_a_request_in_the_binary_form_is_one_frame_and_so_is_its_answer() -> None:
+    with ScriptedServer(lambda _: b"\xff") as server:
+        connection = Connection(Address("127.0.0.1", server.port), soon(), Form.BINARY)
+        assert connection.ask(Ping(), doing="pinging", deadline=soon()) == Pong()
+        assert server.frames == [b"\xff"]
+        connection.close()
+
+
+def test_behind_an_error_the_connection_goes_on() -> None:
+    with ScriptedServer(lambda _: b'{"type":"Error","code":400,"message":"no"}') as server:
+        connection = Connection(Address("127.0.0.1", server.port), soon())
+        with pytest.raises(RustLogError):
+            connection.ask(Ping(), doing="pinging", deadline=soon())
+        assert not connection.is_stale()
+        connection.close()

@@ -1,5 +1,6 @@
 from onelog.client.rustlog.errors import RustLogError
-from onelog.protocols.rustlog.messages import Error
+from onelog.protocols.rustlog.messages import binary
+from onelog.protocols.rustlog.messages.json import Error
 
 
 def test_an_error_has_its_code_its_name_and_the_facts() -> None:
@@ -15,3 +16,9 @@ def test_what_is_the_brokers_own_fault_may_be_asked_again() -> None:
 
 def test_a_code_that_is_not_known_is_shown_as_a_number() -> None:
     assert RustLogError(Error(code=418, message="tea")).name == "ERROR_418"
+
+
+def test_the_binary_form_has_codes_of_its_own_and_no_facts() -> None:
+    error = RustLogError(binary.Error(code=11, message="Topic 'a' already exists"))
+    assert (error.name, error.details, error.retriable) == ("TOPIC_EXISTS", {}, False)
+    assert RustLogError(binary.Error(code=500, message="disk")).name == "STORAGE"

@@ -9,7 +9,7 @@ import pytest
 from onelog.binary.errors import BinaryError
 from onelog.binary.message import codec
 from onelog.protocols.kafka.messages.header import RequestHeader, ResponseHeader
-from onelog.protocols.kafka.versions import APIS
+from onelog.protocols.kafka.versions import ALTER_CONFIGS, APIS
 from tests.support.kafka_facts import UNSTATED, Fact, declared, table
 from tests.support.random_values import Values
 
@@ -24,7 +24,8 @@ def comparable(ours: Fact, theirs: Fact) -> Fact:
     """
     if theirs.default != UNSTATED:
         return ours
-    assert ours.default in ("null", "0", "", "[]", "false", "00000000-0000-0000-0000-000000000000"), ours
+    empty = ("null", "0", "", "b''", "[]", "false", "00000000-0000-0000-0000-000000000000")
+    assert ours.default in empty, ours
     assert ours.default != "null" or ours.null_since is not None or ours.type == "struct", ours
     return ours._replace(default=UNSTATED)
 
@@ -41,7 +42,10 @@ def test_a_message_is_declared_as_kafka_publishes_it(cls: type[Any]) -> None:
 @pytest.mark.parametrize("api", APIS.values(), ids=lambda api: api.name)
 def test_a_request_is_served_in_the_versions_that_are_published(api: Any) -> None:
     for cls in (api.request, api.response):
-        assert TABLE[cls.__name__].versions == (api.version_min, api.version_max)
+        first, last = TABLE[cls.__name__].versions
+        # sarama cannot write the last one of these.
+        last = 1 if api.key == ALTER_CONFIGS else last
+        assert (first, last) == (api.version_min, api.version_max)
 
 
 def test_the_table_holds_what_is_declared_and_nothing_else() -> None:

@@ -24,7 +24,10 @@ HEADER = struct.pack(">hhih", METADATA, 1, 1, -1)
 # What begins like Kafka, or like nothing at all. None of it may hang, grow or hurt.
 HOSTILE = {
     "an unknown key": struct.pack(">ihhi", 10, 999, 0, 1),
-    "a key that Kafka retired": struct.pack(">ihhi", 10, 4, 0, 1),
+    "LeaderAndIsr, which Kafka retired": struct.pack(">ihhi", 10, 4, 0, 1),
+    "StopReplica, which Kafka retired": struct.pack(">ihhi", 10, 5, 0, 1),
+    "UpdateMetadata, which Kafka retired": struct.pack(">ihhi", 10, 6, 0, 1),
+    "ControlledShutdown, which Kafka retired": struct.pack(">ihhi", 10, 7, 0, 1),
     "a version that is too new": struct.pack(">ihhi", 10, METADATA, 99, 1),
     "a version that is too old": struct.pack(">ihhi", 10, PRODUCE, 2, 1),
     "a negative version": struct.pack(">ihhi", 10, METADATA, -1, 1),

@@ -8,10 +8,19 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from onelog.protocols.contract import Call, FrameLimits, InternalError, ProtocolError
+from onelog.protocols.rustlog.binary_form import REQUESTS, is_exactly_a_request
 from onelog.protocols.rustlog.connection import RustLogConnection
 from onelog.protocols.rustlog.framing import FRAME_BYTES_MAX
-from onelog.protocols.rustlog.messages import InvalidCall, ListTopics, Ping, Pong, Produce
-from tests.support.rustlog_wire import encode_frame, encode_message
+from onelog.protocols.rustlog.messages import binary
+from onelog.protocols.rustlog.messages.json import InvalidCall, ListTopics, Ping, Pong, Produce
+from tests.support.rustlog_wire import (
+    BINARY_METRICS,
+    BINARY_PING,
+    binary_describe_topic,
+    binary_error,
+    encode_frame,
+    encode_message,
+)
 
 PING = encode_message({"type": "Ping"})
 LIST = encode_message({"type": "ListTopics"})
@@ -70,10 +79,13 @@ def test_a_length_that_lies_gets_no_memory() -> None:
         b"\xff\xff\xff\xff",
         encode_frame(b"{not json}"),
         encode_frame(b'{"type":"\xff"}'),
-        encode_frame(b"\xff"),
-        encode_frame(b"\x05\x00\x02hi\x00\x00\x00\x01"),
-        encode_frame(b"\t"),
+        encode_frame(b"\xff\xff"),
+        encode_frame(b"\t\t"),
         encode_frame(b"[]"),
+        encode_frame(b"c"),
+        encode_frame(b"\x07\x00\x01tt"),
+        encode_frame(b"\x07\x00\x02t"),
+        encode_frame(b"\x01binary"),
     ],
 )
 def test_a_break_hands_over_what_came_whole_before_it(frame: bytes) -> None:
@@ -82,8 +94,66 @@ def test_a_break_hands_over_what_came_whole_before_it(frame: bytes) -> None:
     assert [call.message for call in broken.value.calls] == [Ping(), ListTopics()]
 
 
+# ---- which form a frame has
+
+
+def test_the_first_byte_tells_the_form_frame_by_frame() -> None:
+    topic = binary.DescribeTopic(topic="t")
+    frames = PING + BINARY_PING + binary_describe_topic("t") + LIST + BINARY_METRICS + BINARY_PING
+    found = [call.message for call in fed(connection(), frames)]
+    assert found == [Ping(), binary.Ping(), topic, ListTopics(), binary.MetricsFetch(), binary.Ping()]
+
+
+@pytest.mark.parametrize("space", [b" ", b"\n", b"\r", b"\t"])
+def test_white_space_opens_json_and_a_tab_alone_is_metrics_fetch(space: bytes) -> None:
+    [first, second] = fed(connection(), BINARY_METRICS + encode_frame(space + b'{"type":"Ping"}'))
+    assert (first.message, second.message) == (binary.MetricsFetch(), Ping())
+
+
+@pytest.mark.parametrize("kind", [*range(1, 9), 0xFF])
+def test_who_has_spoken_json_leaves_it_for_exactly_a_binary_request_only(kind: int) -> None:
+    exact = next(size for size in range(30) if is_exactly_a_request(bytes((kind,)) + bytes(size)))
+    peer = connection()
+    [_, call, _] = fed(peer, PING + encode_frame(bytes((kind,)) + bytes(exact)) + PING)
+    assert type(call.message) is REQUESTS[kind]
+    with pytest.raises(ProtocolError, match="expected a JSON object, or exactly a binary request"):
+        fed(peer, encode_frame(bytes((kind,)) + bytes(exact + 1)))
+
+
+def test_who_has_not_may_send_bytes_behind_a_request_and_kinds_that_are_none() -> None:
+    frames = encode_frame(b"\x06more") + encode_frame(b"c") + encode_frame(b"\x07") + BINARY_PING
+    found = [call.message for call in fed(connection(), frames)]
+    assert [type(message) for message in found] == [
+        binary.ListTopics,
+        binary.Undecodable,
+        binary.Undecodable,
+        binary.Ping,
+    ]
+
+
+def test_an_answer_has_the_form_of_its_request() -> None:
+    peer = connection()
+    assert b"".join(peer.send(None, Pong())) == encode_frame(b'{"type":"Pong"}')
+    assert b"".join(peer.send(None, binary.Pong())) == BINARY_PING
+
+
+@pytest.mark.parametrize(
+    ("before", "is_json"),
+    [(b"", False), (PING, True), (BINARY_PING, False), (PING + BINARY_PING, False)],
+)
+def test_the_last_words_have_the_form_that_was_spoken_last(before: bytes, is_json: bool) -> None:
+    peer = connection()
+    with pytest.raises(ProtocolError) as broken:
+        fed(peer, before + bytes(4))
+    last = b"".join(peer.farewell(broken.value))
+    if is_json:
+        assert json.loads(last[4:])["code"] == 400
+    else:
+        assert binary_error(last) == (1, "Frame error: invalid protocol: zero-length frame")
+
+
 def test_a_smaller_bound_of_the_server_holds() -> None:
-    with pytest.raises(ProtocolError, match="expected 1 to 10"):
+    with pytest.raises(ProtocolError, match=r"frame too large: 16 bytes \(max: 10\)"):
         fed(connection(frame_bytes_max=10), PING)
 
 
@@ -100,13 +170,10 @@ def test_answers_are_frames() -> None:
 
 @pytest.mark.parametrize(("error", "code"), [(ProtocolError("bad"), 400), (InternalError("bug"), 500)])
 def test_the_farewell_says_whose_fault_it_was(error: ProtocolError, code: int) -> None:
-    [frame] = connection().farewell(error)
+    peer = connection()
+    fed(peer, PING)
+    [frame] = peer.farewell(error)
     assert json.loads(bytes(frame)[4:])["code"] == code
-
-
-def test_the_binary_form_is_refused_with_words() -> None:
-    with pytest.raises(ProtocolError, match=r"begins with byte 02.*binary form is not spoken here yet"):
-        fed(connection(), encode_frame(b"\x02rest"))
 
 
 @given(st.binary(max_size=60), st.integers(1, 9))

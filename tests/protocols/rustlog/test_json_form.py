@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from onelog.errors import InvalidRequest
 from onelog.protocols.rustlog import json_form
-from onelog.protocols.rustlog import messages as m
 from onelog.protocols.rustlog.framing import FRAME_BYTES_MAX, HEADER_BYTES
+from onelog.protocols.rustlog.messages import json as m
 
 PRODUCE: dict[str, Any] = {"type": "Produce", "topic": "logs", "partition": 0, "records": []}
 FETCH: dict[str, Any] = {

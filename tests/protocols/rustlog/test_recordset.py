@@ -5,7 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from onelog.protocols.rustlog import json_form
-from onelog.protocols.rustlog.messages import U64_MAX
+from onelog.protocols.rustlog.messages.json import U64_MAX
 from onelog.protocols.rustlog.recordset import RECORD_OVERHEAD, Taken, batch_of, take
 from onelog.records.batch import Batch
 from onelog.records.record import Header, Record
@@ -64,6 +64,14 @@ def test_an_answer_ends_where_the_frame_does() -> None:
     room = 2 * json_form.record_size(0, 1_700_000_000_000_000, 30)
     got = taken([batch(*[b"x" * 30] * 5)], room=room)
     assert (len(got.records), got.next_offset, got.oversized) == (2, 2, None)
+
+
+def test_where_numbers_are_not_told_an_answer_ends_at_a_gap() -> None:
+    batches = [batch(b"a", b"b", at=10), batch(b"c", at=12), batch(b"d", at=14)]
+    got = take(
+        batches, offset=9, bytes_max=ALL, room=ALL, size_in_frame=json_form.record_size, stops_at_gaps=True
+    )
+    assert ([record.offset for record in got.records], got.next_offset) == ([10, 11, 12], 13)
 
 
 def test_a_first_record_that_no_frame_holds_is_named() -> None:

@@ -8,7 +8,7 @@ from onelog.broker.broker import Append, Broker, Commit, NewTopic, PartitionInfo
 from onelog.errors import PartitionClosed
 from onelog.model import TopicName
 from onelog.protocols.rustlog import report
-from onelog.protocols.rustlog.messages import ConsumerLag, HighWatermark
+from onelog.protocols.rustlog.messages.json import ConsumerLag, HighWatermark
 from onelog.protocols.rustlog.recordset import batch_of
 from tests.support.open_broker import open_broker
 

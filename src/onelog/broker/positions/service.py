@@ -9,9 +9,20 @@ from contextlib import suppress
 
 from onelog.broker.catalog import Catalog, Statement
 from onelog.broker.positions import rows
-from onelog.broker.positions.state import Committed, Deleted, PositionsState, TopicForgotten, apply, decide
+from onelog.broker.positions.state import (
+    Change,
+    Committed,
+    Deleted,
+    Kept,
+    Place,
+    PositionsState,
+    TopicForgotten,
+    apply,
+    decide,
+)
 from onelog.broker.topics.served import Served
 from onelog.broker.values import Commit, Position
+from onelog.clock import Clock
 from onelog.errors import OnelogError, UnknownTopic, UnknownTopicId
 from onelog.model import TopicId, TopicName
 from onelog.ticket import Ticket
@@ -29,13 +40,27 @@ class PositionsService:
         catalog: Catalog,
         served: Served,
         is_alive: Callable[[TopicId], bool],
+        clock: Clock,
         note_bytes_max: int,
     ) -> None:
         self._state = loaded
+        self._clock = clock
         self._catalog = catalog
         self._served = served
         self._is_alive = is_alive
         self._note_bytes_max = note_bytes_max
+
+    def start(self) -> None:
+        """What was committed before such times were kept counts as committed now."""
+        now_ms = self._clock.wall_ms()
+        old = [
+            Committed(group, *place, kept._replace(committed_ms=now_ms))
+            for group, places in self._state.by_group.items()
+            for place, kept in places.items()
+            if kept.committed_ms == 0
+        ]
+        if old:
+            self._catalog.write(self._changed(old))
 
     def commit(self, group: str, commits: Sequence[Commit]) -> Ticket[list[OnelogError | None]]:
         """All of them that may be, in one transaction; each with its own outcome."""
@@ -47,8 +72,7 @@ class PositionsService:
             except OnelogError as error:
                 outcomes.append(error)
                 continue
-            apply(self._state, change)
-            statements.extend(rows.statements(change))
+            statements.extend(self._changed([change]))
             outcomes.append(None)
         durable = self._catalog.write(statements) if statements else self._catalog.barrier()
         return durable.then(lambda _: outcomes)
@@ -74,9 +98,7 @@ class PositionsService:
                 outcomes.append(error)
                 continue
             if place in self._state.by_group.get(group, {}):
-                change = Deleted(group, *place)
-                apply(self._state, change)
-                statements.extend(rows.statements(change))
+                statements.extend(self._changed([Deleted(group, *place)]))
             outcomes.append(None)
         durable = self._catalog.write(statements) if statements else self._catalog.barrier()
         return durable.then(lambda _: outcomes)
@@ -84,6 +106,18 @@ class PositionsService:
     def groups(self) -> list[str]:
         """Every group that has a position, by name."""
         return sorted(self._state.by_group)
+
+    def is_known(self, group: str) -> bool:
+        """Whether the group has a position."""
+        return group in self._state.by_group
+
+    def kept(self, group: str) -> Mapping[Place, Kept]:
+        """The group's positions with their times, also those of topics that are about to go."""
+        return self._state.by_group.get(group, {})
+
+    def drop(self, group: str, places: Sequence[Place]) -> list[Statement]:
+        """These go, in the transaction of whoever decided that."""
+        return self._changed([Deleted(group, *place) for place in places])
 
     def lag(self, group: str) -> list[Lag]:
         """How many visible records of each partition the group has not read yet."""
@@ -96,9 +130,15 @@ class PositionsService:
 
     def forget(self, topic_id: TopicId) -> list[Statement]:
         """The topic goes; its positions are to go in the same transaction."""
-        change = TopicForgotten(topic_id)
-        apply(self._state, change)
-        return rows.statements(change)
+        return self._changed([TopicForgotten(topic_id)])
+
+    def _changed(self, changes: Sequence[Change]) -> list[Statement]:
+        """Made true in memory; true on disk once these are."""
+        statements: list[Statement] = []
+        for change in changes:
+            apply(self._state, change)
+            statements.extend(rows.statements(change))
+        return statements
 
     def _decide(self, group: str, commit: Commit) -> Committed:
         self._served.partition(commit.topic, commit.partition)
@@ -107,11 +147,19 @@ class PositionsService:
             # Deleted, though not durably yet: a row behind that transaction would never be removed.
             raise UnknownTopic(topic=commit.topic)
         position = Position(commit.offset, commit.leader_epoch, commit.note)
-        return decide(group, topic_id, commit.partition, position, note_bytes_max=self._note_bytes_max)
+        return decide(
+            group,
+            topic_id,
+            commit.partition,
+            position,
+            note_bytes_max=self._note_bytes_max,
+            now_ms=self._clock.wall_ms(),
+            keep_ms=commit.keep_ms,
+        )
 
     def _of(self, group: str) -> dict[tuple[TopicName, int], Position]:
         found = {}
-        for (topic_id, index), position in self._state.by_group.get(group, {}).items():
+        for (topic_id, index), kept in self._state.by_group.get(group, {}).items():
             with suppress(UnknownTopicId):
-                found[self._served.topic_by_id(topic_id).name, index] = position
+                found[self._served.topic_by_id(topic_id).name, index] = kept.position
         return found

@@ -2,12 +2,21 @@
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from onelog.broker.values import Position
 from onelog.errors import InvalidRequest, NoteTooLarge
 from onelog.model import POSITION_MAX, TopicId
 
 Place = tuple[TopicId, int]
+
+
+class Kept(NamedTuple):
+    """A position, when it was committed, and when it goes if its commit said so."""
+
+    position: Position
+    committed_ms: int
+    expires_ms: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,7 +26,7 @@ class Committed:
     group: str
     topic_id: TopicId
     partition: int
-    position: Position
+    kept: Kept
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,11 +52,18 @@ Change = Committed | Deleted | TopicForgotten
 class PositionsState:
     """All positions as decided. Owned by the service; changed by apply alone."""
 
-    by_group: dict[str, dict[Place, Position]] = field(default_factory=dict)
+    by_group: dict[str, dict[Place, Kept]] = field(default_factory=dict)
 
 
 def decide(
-    group: str, topic_id: TopicId, partition: int, position: Position, *, note_bytes_max: int
+    group: str,
+    topic_id: TopicId,
+    partition: int,
+    position: Position,
+    *,
+    note_bytes_max: int,
+    now_ms: int,
+    keep_ms: int | None = None,
 ) -> Committed:
     """Remember it as given, on an empty topic too; or a OnelogError."""
     _size_of(group, what="group")
@@ -58,16 +74,17 @@ def decide(
         raise InvalidRequest(
             reason=f"group {group!r}: position {position.offset}; expected 0 to {POSITION_MAX}."
         )
-    return Committed(group, topic_id, partition, position)
+    expires_ms = None if keep_ms is None else now_ms + keep_ms
+    return Committed(group, topic_id, partition, Kept(position, now_ms, expires_ms))
 
 
 def beyond(state: PositionsState, ends: Mapping[Place, int]) -> list[Committed]:
     """Positions behind the ends of logs that may have lost records: each brought back to the end."""
     return [
-        Committed(group, *place, position._replace(offset=ends[place]))
+        Committed(group, *place, kept._replace(position=kept.position._replace(offset=ends[place])))
         for group, places in state.by_group.items()
-        for place, position in places.items()
-        if place in ends and position.offset > ends[place]
+        for place, kept in places.items()
+        if place in ends and kept.position.offset > ends[place]
     ]
 
 
@@ -82,8 +99,8 @@ def _size_of(text: str, *, what: str) -> int:
 def apply(state: PositionsState, change: Change) -> None:
     """Make the change true in memory."""
     match change:
-        case Committed(group, topic_id, partition, position):
-            state.by_group.setdefault(group, {})[topic_id, partition] = position
+        case Committed(group, topic_id, partition, kept):
+            state.by_group.setdefault(group, {})[topic_id, partition] = kept
         case Deleted(group, topic_id, partition):
             _drop(state, group, [(topic_id, partition)])
         case TopicForgotten(topic_id):

@@ -14,7 +14,7 @@ from onelog.broker.committer import Committer
 from onelog.broker.partition import Partition, closed_because
 from onelog.broker.topics.rows import PartitionRow
 from onelog.broker.topics.settings import Durability, TopicPolicy, policy_of
-from onelog.broker.values import Topic
+from onelog.broker.values import DirectoryInfo, Topic
 from onelog.errors import DiskFailed, OnelogError
 from onelog.metrics import Metrics
 from onelog.model import TopicId
@@ -117,6 +117,11 @@ class TopicFiles:
             self._stop_unless_full(error)  # what could not be unlinked is ignored at the next start
         else:
             raise error
+
+    def directory(self) -> DirectoryInfo:
+        """Where all logs are."""
+        store = self._store
+        return DirectoryInfo(store.path, store.disk.free_bytes(store.path))
 
     async def close(self) -> None:
         """Let the thread go when it has done what it was asked for."""

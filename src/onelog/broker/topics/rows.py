@@ -2,6 +2,7 @@
 
 topics          id, name, partition_count
 topic_settings  topic_id, name, value            own settings only
+topic_notes     topic_id, dialect, note          what a dialect wants back as it was given
 partitions      topic_id, partition, log_start, leader_epoch
 removed_topics  id, name                         deleted, files perhaps still there
 """
@@ -39,6 +40,16 @@ TABLES = (
     "CREATE TABLE removed_topics (id TEXT PRIMARY KEY, name TEXT NOT NULL) WITHOUT ROWID",
 )
 
+NOTES = (
+    """
+    CREATE TABLE topic_notes (
+        topic_id TEXT NOT NULL, dialect TEXT NOT NULL, note BLOB NOT NULL,
+        PRIMARY KEY (topic_id, dialect)
+    ) WITHOUT ROWID
+    """,
+)
+
+_ADD_NOTE = "INSERT INTO topic_notes VALUES (?, ?, ?)"
 _ADD_SETTING = "INSERT INTO topic_settings VALUES (?, ?, ?)"
 _ADD_PARTITION = "INSERT INTO partitions VALUES (?, ?, 0, 0)"
 
@@ -66,6 +77,7 @@ def statements(change: Change) -> list[Statement]:
             return [
                 ("INSERT INTO topics VALUES (?, ?, ?)", (str(topic.id), topic.name, topic.partition_count)),
                 *_settings(topic),
+                *((_ADD_NOTE, (str(topic.id), *note)) for note in sorted(topic.notes.items())),
                 *_partitions(topic, 0),
             ]
         case Altered(topic):
@@ -81,6 +93,7 @@ def statements(change: Change) -> list[Statement]:
             return [
                 ("DELETE FROM topics WHERE id = ?", only),
                 ("DELETE FROM topic_settings WHERE topic_id = ?", only),
+                ("DELETE FROM topic_notes WHERE topic_id = ?", only),
                 ("DELETE FROM partitions WHERE topic_id = ?", only),
                 ("INSERT INTO removed_topics VALUES (?, ?)", (str(topic.id), topic.name)),
             ]
@@ -109,9 +122,13 @@ def load(rows: Callable[[str], list[tuple[Any, ...]]]) -> Loaded:
     own: dict[str, dict[str, str]] = {}
     for topic_id, name, value in rows("SELECT topic_id, name, value FROM topic_settings"):
         own.setdefault(topic_id, {})[name] = value
+    notes: dict[str, dict[str, bytes]] = {}
+    for topic_id, dialect, note in rows("SELECT topic_id, dialect, note FROM topic_notes"):
+        notes.setdefault(topic_id, {})[dialect] = note
     state = TopicsState()
     for topic_id, name, count in rows("SELECT id, name, partition_count FROM topics"):
-        apply(state, Created(Topic(TopicName(name), UUID(topic_id), count, own.get(topic_id, {}))))
+        topic = Topic(TopicName(name), UUID(topic_id), count, own.get(topic_id, {}), notes.get(topic_id, {}))
+        apply(state, Created(topic))
     for topic_id, name in rows("SELECT id, name FROM removed_topics"):
         state.removed[UUID(topic_id)] = TopicName(name)
     partitions = {

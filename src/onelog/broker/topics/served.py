@@ -4,11 +4,12 @@ To everybody outside a topic exists while it is here, and looks as it does here.
 decided and is not durable yet is seen by the deciding parts only.
 """
 
-from collections.abc import Iterator
+import asyncio
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from onelog.broker.partition import Partition
-from onelog.broker.values import Topic
+from onelog.broker.values import Topic, TopicChange
 from onelog.errors import UnknownPartition, UnknownTopic, UnknownTopicId
 from onelog.model import TopicId
 
@@ -28,6 +29,15 @@ class Served:
     def __init__(self) -> None:
         self._by_name: dict[str, ServedTopic] = {}
         self._by_id: dict[TopicId, ServedTopic] = {}
+        self._observers: list[Callable[[TopicChange], None]] = []
+
+    def observe(self, observer: Callable[[TopicChange], None]) -> None:
+        """Tell it of every change from now on, in their order, in the turn after each."""
+        self._observers.append(observer)
+
+    def unobserve(self, observer: Callable[[TopicChange], None]) -> None:
+        """No more."""
+        self._observers.remove(observer)
 
     def topics(self) -> list[Topic]:
         """All of them, by name."""
@@ -66,8 +76,10 @@ class Served:
 
     def publish(self, served: ServedTopic) -> None:
         """From now on it exists, or looks like this."""
+        before = self._by_id.get(served.topic.id)
         self._by_name[served.topic.name] = served
         self._by_id[served.topic.id] = served
+        self._tell(TopicChange(None if before is None else before.topic, served.topic))
 
     def withdraw(self, topic: Topic) -> list[Partition]:
         """From now on it does not exist; its partitions are the caller's to close."""
@@ -75,4 +87,10 @@ class Served:
         if served is None:
             return []  # its logs could not be made
         del self._by_name[served.topic.name]
+        self._tell(TopicChange(served.topic, None))
         return served.partitions
+
+    def _tell(self, change: TopicChange) -> None:
+        # By the loop, which reports one that fails: no topic fails with whoever watches it.
+        for observer in self._observers:
+            asyncio.get_running_loop().call_soon(observer, change)

@@ -82,6 +82,7 @@ class TopicsService:
                 new.name,
                 default if new.partition_count is None else new.partition_count,
                 self._with_defaults(new.settings),
+                new.notes,
             )
             for new in wanted
         ]
@@ -103,7 +104,7 @@ class TopicsService:
 
     def alter(self, wanted: Sequence[AlterTopic], *, validate_only: bool) -> Ticket[list[Outcome]]:
         """Change settings, each topic with its own outcome."""
-        commands = [Alter(alter.name, alter.changes) for alter in wanted]
+        commands = [Alter(alter.name, alter.changes, alter.replaces) for alter in wanted]
         return self._order(commands, [a.name for a in wanted], self._adopt, validate_only=validate_only)
 
     def grow(self, name: str, partition_count: int, *, validate_only: bool) -> Ticket[Topic]:

@@ -106,7 +106,7 @@ TABLE: tuple[TopicSetting, ...] = (
         "int",
         "1073741824",
         "The size at which a segment ends and the next begins.",
-        low=1 << 20,
+        low=1 << 10,
         high=INT_MAX,
     ),
     TopicSetting("segment.index.bytes", "int", "10485760", "The largest index file."),
@@ -169,13 +169,17 @@ def changed(own: Mapping[str, str], changes: Mapping[str, str | None]) -> dict[s
     return settings
 
 
-def altered(own: Mapping[str, str], changes: Mapping[str, str | None]) -> dict[str, str]:
+def altered(
+    own: Mapping[str, str], changes: Mapping[str, str | None], *, replaces: bool = False
+) -> dict[str, str]:
     """The settings of a topic that is there after the changes, or InvalidConfig."""
     wanted, before = changes.get(DURABILITY), own.get(DURABILITY, Durability.SYNC.value)
     if wanted is not None and checked(DURABILITY, wanted) != before:
         expected = f"{before!r}: it is chosen when a topic is made, for good"
         raise InvalidConfig(key=DURABILITY, value=wanted, expected=expected)
-    # Whoever replaces all settings by a list of his own does not mean this one.
+    if replaces:
+        # Whoever replaces all settings by a list of his own does not mean this one.
+        own = {name: value for name, value in own.items() if name == DURABILITY}
     return changed(own, {name: value for name, value in changes.items() if name != DURABILITY})
 
 

@@ -13,7 +13,12 @@ from onelog.broker.values import Topic
 from onelog.errors import InvalidName, InvalidPartitions, TopicExists, UnknownTopic, UnknownTopicId
 from onelog.model import TopicId, TopicName, topic_name
 
-RESERVED_NAMES = frozenset({"__consumer_offsets", "__transaction_state", "__share_group_state"})
+RESERVED_NAMES: Mapping[str, str] = {
+    "__consumer_offsets": "Kafka",
+    "__transaction_state": "Kafka",
+    "__share_group_state": "Kafka",
+    "consumer-offset": "Fluvio",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,6 +29,7 @@ class Create:
     name: str
     partition_count: int
     settings: Mapping[str, str | None]
+    notes: Mapping[str, bytes] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,10 +41,11 @@ class Delete:
 
 @dataclass(frozen=True, slots=True)
 class Alter:
-    """Change settings; None brings a default back."""
+    """Change settings; None brings a default back. replaces: it has no others of its own afterwards."""
 
     name: str
     changes: Mapping[str, str | None]
+    replaces: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,7 +118,8 @@ def decide(state: TopicsState, command: Command, *, partition_count_max: int) ->
             return Deleted(topic), topic
         case Alter():
             topic = _known(state, command.name)
-            topic = replace(topic, settings=altered(topic.settings, command.changes))
+            settings = altered(topic.settings, command.changes, replaces=command.replaces)
+            topic = replace(topic, settings=settings)
             return Altered(topic), topic
         case Grow():
             return _grow(state, command, partition_count_max)
@@ -136,7 +144,7 @@ def apply(state: TopicsState, change: Change) -> None:
 def _create(state: TopicsState, command: Create, count_max: int) -> tuple[Change, Topic]:
     name = topic_name(command.name)
     if name in RESERVED_NAMES:
-        raise InvalidName(name=name, reason="Kafka keeps this name for itself")
+        raise InvalidName(name=name, reason=f"{RESERVED_NAMES[name]} keeps this name for itself")
     other = state.by_folded.get(_folded(name))
     if other == name:
         raise TopicExists(topic=name, partition_count=state.by_name[name].partition_count)
@@ -145,7 +153,8 @@ def _create(state: TopicsState, command: Create, count_max: int) -> tuple[Change
         raise InvalidName(name=name, reason=f"it differs from the topic {other!r} only in . and _")
     if not 1 <= command.partition_count <= count_max:
         raise InvalidPartitions(topic=name, found=command.partition_count, expected=f"1 to {count_max}")
-    topic = Topic(name, command.id, command.partition_count, changed({}, command.settings))
+    settings = changed({}, command.settings)
+    topic = Topic(name, command.id, command.partition_count, settings, command.notes)
     return Created(topic), topic
 
 

@@ -1,4 +1,4 @@
-"""Topics, their settings and offsets, and the positions of groups: looked at and changed.
+"""Topics, their settings and offsets: looked at and changed.
 
 What cannot be told from an attempt whose answer was lost (a topic that "exists already"
 because that attempt made it) counts as done.
@@ -6,26 +6,29 @@ because that attempt made it) counts as done.
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from enum import Enum
-from typing import NamedTuple, TypeVar
+from typing import Any, NamedTuple, Protocol, TypeVar
 from uuid import UUID
 
-from onelog.client.errors import BadAnswer, ConnectionLost
+from onelog.client.errors import ConnectionLost
 from onelog.client.kafka.client import KafkaClient
-from onelog.client.kafka.errors import KafkaError, check
+from onelog.client.kafka.errors import KafkaError
 from onelog.client.kafka.metadata import TopicView
+from onelog.client.kafka.offsets import OffsetAt as OffsetAt
+from onelog.client.kafka.offsets import Offsets
+from onelog.client.kafka.offsets import Spot as Spot
 from onelog.client.retry import Deadline
-from onelog.model import Address, Isolation
+from onelog.model import Isolation
 from onelog.protocols.kafka.errors import Code
-from onelog.protocols.kafka.messages.fetch import (
-    ListOffsetsPartition,
-    ListOffsetsRequest,
-    ListOffsetsResponse,
-    ListOffsetsTopic,
+from onelog.protocols.kafka.messages.configs import (
+    AlterableConfig,
+    AlterableResource,
+    DescribeConfigsRequest,
+    DescribeConfigsResource,
+    DescribeConfigsResponse,
+    IncrementalAlterConfigsRequest,
+    IncrementalAlterConfigsResponse,
 )
 from onelog.protocols.kafka.messages.topics import (
-    AlterableConfig,
-    AlterConfigsResource,
     CreatableTopic,
     CreatableTopicConfig,
     CreatePartitionsRequest,
@@ -36,14 +39,9 @@ from onelog.protocols.kafka.messages.topics import (
     DeleteTopicsRequest,
     DeleteTopicsResponse,
     DeleteTopicState,
-    DescribeConfigsRequest,
-    DescribeConfigsResource,
-    DescribeConfigsResponse,
-    IncrementalAlterConfigsRequest,
-    IncrementalAlterConfigsResponse,
 )
 
-T = TypeVar("T")
+R = TypeVar("R")
 
 TOPIC_RESOURCE = 2
 TOPIC_SOURCE = 1
@@ -52,12 +50,11 @@ OPERATION_DELETE = 1
 TIMEOUT_MS = 30_000
 
 
-class Spot(Enum):
-    """Offsets that are asked for by name."""
+class Outcome(Protocol):
+    """What an answer says of one topic."""
 
-    LATEST = -1
-    EARLIEST = -2
-    MAX_TIMESTAMP = -3
+    error_code: int
+    error_message: str | None
 
 
 class TopicInfo(NamedTuple):
@@ -100,18 +97,12 @@ class TopicDescription:
     settings: Sequence[Setting]
 
 
-class OffsetAt(NamedTuple):
-    """An offset that was asked for, and the time of its record, if it was asked by time; -1: none."""
-
-    offset: int
-    timestamp_ms: int
-
-
 class Admin:
     """Changes and looks at one cluster. Holds no state: safe to use from several threads."""
 
     def __init__(self, client: KafkaClient) -> None:
         self._client = client
+        self._offsets = Offsets(client)
 
     def topics(self) -> list[TopicInfo]:
         """Every topic, by name."""
@@ -147,15 +138,14 @@ class Admin:
         )
         request = CreateTopicsRequest(topics=[topic], timeout_ms=TIMEOUT_MS, validate_only=validate_only)
 
-        def attempt(deadline: Deadline) -> None:
-            doing = f"creating topic {name}"
-            answer = self._client.ask_controller(
-                request, CreateTopicsResponse, doing=doing, deadline=deadline
-            )
-            for each in answer.topics:
-                check(each.error_code, where=name, message=each.error_message)
-
-        self._once(attempt, done_before=Code.TOPIC_ALREADY_EXISTS)
+        self._change(
+            request,
+            CreateTopicsResponse,
+            lambda answer: answer.topics,
+            doing="creating",
+            name=name,
+            done_before=Code.TOPIC_ALREADY_EXISTS,
+        )
         return None if validate_only else self._client.run(lambda d: self._appeared(name, d))
 
     def delete_topic(self, name: str) -> None:
@@ -164,30 +154,28 @@ class Admin:
             topics=[DeleteTopicState(name=name)], topic_names=[name], timeout_ms=TIMEOUT_MS
         )
 
-        def attempt(deadline: Deadline) -> None:
-            doing = f"deleting topic {name}"
-            answer = self._client.ask_controller(
-                request, DeleteTopicsResponse, doing=doing, deadline=deadline
-            )
-            for each in answer.responses:
-                _check_topic(each.error_code, where=name, message=each.error_message)
-
-        self._once(attempt, done_before=Code.UNKNOWN_TOPIC_OR_PARTITION)
+        self._change(
+            request,
+            DeleteTopicsResponse,
+            lambda answer: answer.responses,
+            doing="deleting",
+            name=name,
+            done_before=Code.UNKNOWN_TOPIC_OR_PARTITION,
+        )
 
     def grow_partitions(self, name: str, count: int) -> None:
         """Give a topic more partitions, so that it has count of them."""
         topic = CreatePartitionsTopic(name=name, count=count, assignments=None)
         request = CreatePartitionsRequest(topics=[topic], timeout_ms=TIMEOUT_MS)
 
-        def attempt(deadline: Deadline) -> None:
-            doing = f"growing topic {name}"
-            answer = self._client.ask_controller(
-                request, CreatePartitionsResponse, doing=doing, deadline=deadline
-            )
-            for each in answer.results:
-                _check_topic(each.error_code, where=name, message=each.error_message)
-
-        self._once(attempt, done_before=Code.INVALID_PARTITIONS)
+        self._change(
+            request,
+            CreatePartitionsResponse,
+            lambda answer: answer.results,
+            doing="growing",
+            name=name,
+            done_before=Code.INVALID_PARTITIONS,
+        )
 
     def alter_topic(
         self, name: str, *, set: Mapping[str, str] | None = None, unset: Iterable[str] = ()
@@ -200,18 +188,16 @@ class Admin:
             ),
             *(AlterableConfig(name=k, config_operation=OPERATION_DELETE, value=None) for k in unset),
         ]
-        resource = AlterConfigsResource(resource_type=TOPIC_RESOURCE, resource_name=name, configs=configs)
+        resource = AlterableResource(resource_type=TOPIC_RESOURCE, resource_name=name, configs=configs)
         request = IncrementalAlterConfigsRequest(resources=[resource])
 
-        def attempt(deadline: Deadline) -> None:
-            doing = f"altering topic {name}"
-            answer = self._client.ask_controller(
-                request, IncrementalAlterConfigsResponse, doing=doing, deadline=deadline
-            )
-            for each in answer.responses:
-                _check_topic(each.error_code, where=name, message=each.error_message)
-
-        self._client.run(attempt)
+        self._change(
+            request,
+            IncrementalAlterConfigsResponse,
+            lambda answer: answer.responses,
+            doing="altering",
+            name=name,
+        )
 
     def settings(self, name: str) -> list[Setting]:
         """Every setting of a topic, its own and those by default."""
@@ -255,49 +241,35 @@ class Admin:
         isolation: Isolation = Isolation.READ_UNCOMMITTED,
     ) -> dict[int, OffsetAt]:
         """For each partition the offset of a Spot, or of the first record at or after a time in ms."""
-        timestamp = at.value if isinstance(at, Spot) else at
-        wanted = None if partitions is None else list(partitions)
+        return self._offsets.list(topic, at, partitions=partitions, isolation=isolation)
 
-        def attempt(deadline: Deadline) -> dict[int, OffsetAt]:
-            view = self._client.topic(topic, deadline)
-            by_leader: dict[Address, list[int]] = {}
-            for partition in sorted(view.partitions) if wanted is None else wanted:
-                by_leader.setdefault(self._client.leader(view, partition), []).append(partition)
-            found: dict[int, OffsetAt] = {}
-            for address, some in by_leader.items():
-                found |= self._offsets_of(address, topic, some, timestamp, isolation, deadline)
-            return found
+    def delete_records(self, topic: str, below: Mapping[int, int | None]) -> dict[int, int]:
+        """Nothing below these offsets is read any more (None: nothing that is there); where logs begin now."""
+        return self._offsets.delete_records(topic, below)
 
-        return self._client.run(attempt)
-
-    def _offsets_of(
+    def _change(
         self,
-        address: Address,
-        topic: str,
-        partitions: list[int],
-        timestamp: int,
-        isolation: Isolation,
-        deadline: Deadline,
-    ) -> dict[int, OffsetAt]:
-        asked = [
-            ListOffsetsPartition(partition_index=p, current_leader_epoch=-1, timestamp=timestamp)
-            for p in partitions
-        ]
-        request = ListOffsetsRequest(
-            replica_id=-1,
-            isolation_level=isolation.value,
-            topics=[ListOffsetsTopic(name=topic, partitions=asked)],
-            timeout_ms=TIMEOUT_MS,
-        )
-        doing = f"asking for offsets of {topic}"
-        answer = self._client.ask(address, request, ListOffsetsResponse, doing=doing, deadline=deadline)
-        found = {}
-        for each in (p for t in answer.topics for p in t.partitions):
-            check(each.error_code, where=f"{topic}/{each.partition_index}")
-            found[each.partition_index] = OffsetAt(each.offset, each.timestamp)
-        if found.keys() != set(partitions):
-            raise BadAnswer(f"{address}: asked for offsets of {topic} and got those of other partitions.")
-        return found
+        request: Any,
+        answer: type[R],
+        outcomes: Callable[[R], Iterable[Outcome]],
+        *,
+        doing: str,
+        name: str,
+        done_before: Code | None = None,
+    ) -> None:
+        """Have the controller make a change to one topic; a refusal of it is KafkaError."""
+
+        def attempt(deadline: Deadline) -> None:
+            answered = self._client.ask_controller(
+                request, answer, doing=f"{doing} topic {name}", deadline=deadline
+            )
+            for each in outcomes(answered):
+                _check_topic(each.error_code, where=name, message=each.error_message)
+
+        if done_before is None:
+            self._client.run(attempt)
+        else:
+            self._once(attempt, done_before=done_before)
 
     def _once(self, attempt: Callable[[Deadline], None], *, done_before: Code) -> None:
         """Run a change that refuses to be made twice; a refusal after a lost answer is success."""

@@ -16,6 +16,7 @@ from onelog.client.kafka.errors import KafkaError, check
 from onelog.client.kafka.metadata import Cluster, TopicView
 from onelog.client.pool import Pool
 from onelog.client.retry import Deadline, Retrier, RetryPolicy
+from onelog.clock import Clock
 from onelog.model import Address
 from onelog.protocols.kafka.errors import Code
 from onelog.protocols.kafka.messages.groups import FindCoordinatorRequest, FindCoordinatorResponse
@@ -50,6 +51,15 @@ class KafkaClient(Closing):
     def close(self) -> None:
         """Close the connections. Calls after it fail."""
         self._pool.close()
+
+    @property
+    def clock(self) -> Clock:
+        """The clock that deadlines go by."""
+        return self._retrier.clock
+
+    def pause(self, seconds: float) -> None:
+        """Wait, as between two attempts."""
+        self._retrier.sleep(seconds)
 
     def run(self, attempt: Callable[[Deadline], T], *, longer_s: float = 0.0) -> T:
         """The attempt's result, trying again under one deadline as long as its errors allow that.
@@ -86,6 +96,13 @@ class KafkaClient(Closing):
                 lost = error
         assert lost is not None
         raise lost
+
+    def ask_all(self, request: Any, answer: type[R], *, doing: str, deadline: Deadline) -> list[R]:
+        """The answers of every broker there is, for what each of them knows a part of."""
+        nodes = self.refresh([], deadline).nodes
+        return [
+            self.ask(address, request, answer, doing=doing, deadline=deadline) for address in nodes.values()
+        ]
 
     def ask_controller(self, request: Any, answer: type[R], *, doing: str, deadline: Deadline) -> R:
         """The answer of the broker that changes topics, or of any, where none is named."""

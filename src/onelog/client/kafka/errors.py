@@ -13,6 +13,12 @@ _HINTS = {
     Code.INVALID_PARTITIONS: "that number of partitions cannot be; it can only grow",
     Code.OUT_OF_ORDER_SEQUENCE_NUMBER: "a batch before this one was lost",
     Code.INVALID_PRODUCER_EPOCH: "another producer took over",
+    Code.NON_EMPTY_GROUP: "the group has members; stop them first",
+    Code.GROUP_ID_NOT_FOUND: "there is no such group; `onelog groups list` shows what is",
+    Code.GROUP_SUBSCRIBED_TO_TOPIC: "a member of the group reads that topic; stop it first",
+    Code.INCONSISTENT_GROUP_PROTOCOL: "its members share in another way; use their assignor, or another group",
+    Code.FENCED_INSTANCE_ID: "another member has come with the same instance id",
+    Code.GROUP_MAX_SIZE_REACHED: "the group has as many members as it may have",
     Code.UNKNOWN_MEMBER_ID: "the group has members; stop them, or use another group",
 }
 

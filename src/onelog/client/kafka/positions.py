@@ -1,10 +1,12 @@
 """How far groups have read: kept by the broker, for anybody who knows the group's name.
 
-Without membership, as tools do it: a group whose members are at work refuses commits.
+Without membership, as tools do it: a group whose members are at work refuses commits but
+theirs, which name the generation that they are made in.
 """
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from onelog.client.kafka.client import KafkaClient
 from onelog.client.kafka.errors import check
@@ -38,13 +40,26 @@ class Position:
     leader_epoch: int = -1
 
 
+class Membership(NamedTuple):
+    """Under which a member commits; of nobody, unless said otherwise."""
+
+    generation: int = NO_GENERATION
+    member_id: str = ""
+    instance_id: str | None = None
+
+
+NOBODY = Membership()
+
+
 class Positions:
     """Positions of any group of one cluster. Holds no state: safe to use from several threads."""
 
     def __init__(self, client: KafkaClient) -> None:
         self._client = client
 
-    def commit(self, group: str, positions: Mapping[Place, Position | int]) -> None:
+    def commit(
+        self, group: str, positions: Mapping[Place, Position | int], *, membership: Membership = NOBODY
+    ) -> None:
         """Keep where a group is, by topic and partition; KafkaError names the first that was refused."""
         by_topic: dict[str, list[OffsetCommitRequestPartition]] = {}
         for (topic, partition), position in positions.items():
@@ -59,8 +74,9 @@ class Positions:
             )
         request = OffsetCommitRequest(
             group_id=group,
-            generation_id_or_member_epoch=NO_GENERATION,
-            member_id="",
+            generation_id_or_member_epoch=membership.generation,
+            member_id=membership.member_id,
+            group_instance_id=membership.instance_id,
             topics=[OffsetCommitRequestTopic(name=t, partitions=p) for t, p in by_topic.items()],
         )
 

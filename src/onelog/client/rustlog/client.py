@@ -1,46 +1,31 @@
 """A RustLog broker as a client sees it: every request of the protocol, typed.
 
+It speaks JSON, as the document has it, or the binary form that RustLog's own broker understands.
 What can be asked twice is asked again when the connection breaks. A produce cannot: the
 protocol has no way to tell a repetition, so one whose answer was lost ends in OutcomeUnknown.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Any, NamedTuple, TypeVar
+from typing import TypeVar
 
 from onelog.client.address import DEFAULT_BOOTSTRAP, parse_bootstrap
 from onelog.client.closing import Closing
 from onelog.client.errors import BadAnswer, ClientError, ConnectionLost, OutcomeUnknown
 from onelog.client.pool import Pool
 from onelog.client.retry import Deadline, Retrier, RetryPolicy
+from onelog.client.rustlog import answers
+from onelog.client.rustlog.answers import Fetched, FetchedRecord, PartitionState, Produced
 from onelog.client.rustlog.connection import Connection
 from onelog.client.rustlog.errors import RustLogError
+from onelog.client.rustlog.forms import Form
 from onelog.model import Address
-from onelog.protocols.rustlog import messages
-from onelog.protocols.rustlog.errors import Code
-from onelog.protocols.rustlog.framing import FRAME_BYTES_MAX
+from onelog.protocols.rustlog.errors import BinaryCode, Code
+from onelog.protocols.rustlog.messages import json as messages
 
-R = TypeVar("R", bound=messages.Response)
+A = TypeVar("A", bound=answers.Answer)
 T = TypeVar("T")
 
-# What the protocol allows in one Produce.
-RECORDS_MAX = 1000
-# Base64 makes 4 bytes of 3; names and brackets take little beside.
-PAYLOAD_BYTES_MAX = (FRAME_BYTES_MAX - 64 * 1024) // 4 * 3
 FETCH_BYTES_MAX = 1 << 20
-
-
-class Produced(NamedTuple):
-    """Where records went: offset to offset_end, exclusive."""
-
-    offset: int
-    offset_end: int
-
-
-class Fetched(NamedTuple):
-    """Records in order of their offsets, timestamps in microseconds, and where to go on."""
-
-    records: Sequence[messages.FetchedRecord]
-    next_offset: int
 
 
 class RustLogClient(Closing):
@@ -52,10 +37,12 @@ class RustLogClient(Closing):
         *,
         timeout_s: float = 30.0,
         retrier: Retrier | None = None,
+        form: Form = Form.JSON,
     ) -> None:
         self._addresses = parse_bootstrap(bootstrap) if isinstance(bootstrap, str) else list(bootstrap)
         self._retrier = retrier or Retrier(RetryPolicy(timeout_s=timeout_s))
-        self._pool: Pool[Connection] = Pool(Connection)
+        self._form = form
+        self._pool: Pool[Connection] = Pool(lambda address, deadline: Connection(address, deadline, form))
 
     def close(self) -> None:
         """Close the connections. Calls after it fail."""
@@ -63,19 +50,22 @@ class RustLogClient(Closing):
 
     def produce(self, topic: str, partition: int, records: Iterable[bytes]) -> list[Produced]:
         """Append records; where each request's worth of them went, when all are acknowledged."""
-        return [self._produce(topic, partition, lot) for lot in lots(records)]
+        return [self._produce(topic, partition, lot) for lot in lots(records, form=self._form)]
 
     def fetch(
         self, topic: str, partition: int, offset: int, *, bytes_max: int = FETCH_BYTES_MAX, group: str = ""
     ) -> Fetched:
-        """The records from an offset on, about bytes_max of them; none at the end of the log."""
+        """The records from an offset on, about bytes_max of them; none at the end of the log.
+
+        In the binary form a group reads from its position, whatever the offset says, and an
+        offset of 0 is where the log begins.
+        """
         request = messages.Fetch(
             group_id=group, topic=topic, partition=partition, offset=offset, max_bytes=bytes_max
         )
-        answer = self._ask(request, messages.FetchResponse, f"fetching from {topic}/{partition}")
-        return Fetched(answer.records, answer.next_offset)
+        return self._ask(request, Fetched, f"fetching from {topic}/{partition}")
 
-    def iterate(self, topic: str, partition: int, offset: int) -> Iterator[messages.FetchedRecord]:
+    def iterate(self, topic: str, partition: int, offset: int) -> Iterator[FetchedRecord]:
         """Every record from an offset on, until there is none."""
         while (fetched := self.fetch(topic, partition, offset)).records:
             yield from fetched.records
@@ -85,7 +75,7 @@ class RustLogClient(Closing):
         """Keep the next offset that a group will read."""
         request = messages.OffsetCommit(group=group, topic=topic, partition=partition, offset=offset)
         doing = f"committing a position of group {group!r}"
-        if not self._ask(request, messages.OffsetCommitResponse, doing).success:
+        if not self._ask(request, answers.Committed, doing).success:
             raise ClientError(
                 f"group {group!r}, {topic}/{partition}: the broker did not take the position. "
                 "Is there such a topic and partition, and has the group no members at work?"
@@ -95,7 +85,7 @@ class RustLogClient(Closing):
         """The next offset that a group will read; None if it never said."""
         request = messages.OffsetFetch(group=group, topic=topic, partition=partition)
         doing = f"asking for a position of group {group!r}"
-        return self._ask(request, messages.OffsetFetchResponse, doing).offset
+        return self._ask(request, answers.Position, doing).offset
 
     def create_topic(self, name: str, *, partition_count: int = 1) -> int:
         """Make a topic; the number of partitions it has got."""
@@ -106,48 +96,47 @@ class RustLogClient(Closing):
             nonlocal lost
             doing = f"creating topic {name}"
             try:
-                return self._attempt(
-                    request, messages.CreateTopicResponse, doing, deadline
-                ).partitions_created
+                made = self._attempt(request, answers.Created, doing, deadline)
             except ConnectionLost as error:
                 lost = lost or error.sent
                 raise
             except RustLogError as error:
                 # An attempt whose answer was lost may have made it.
-                if lost and error.details.get("partition_count") == partition_count:
+                if lost and self._partition_count(name, error) == partition_count:
                     return partition_count
                 raise
+            return partition_count if made.partition_count is None else made.partition_count
 
         return self._retrier.run(attempt)
 
+    def _partition_count(self, name: str, error: RustLogError) -> object:
+        """Of the topic that is there already, if that is what the error says."""
+        if self._form is Form.BINARY and error.code == BinaryCode.TOPIC_EXISTS:
+            return next((each.partition_count for each in self.topics() if each.name == name), None)
+        return error.details.get("partition_count")
+
     def topics(self) -> list[messages.TopicSummary]:
         """Every topic, with its number of partitions."""
-        return self._ask(messages.ListTopics(), messages.ListTopicsResponse, "listing topics").topics
+        return self._ask(messages.ListTopics(), answers.Topics, "listing topics").topics
 
-    def describe_topic(self, name: str) -> list[messages.PartitionSummary]:
+    def describe_topic(self, name: str) -> list[PartitionState]:
         """The partitions of a topic, with their offsets."""
         request = messages.DescribeTopic(topic=name)
-        return self._ask(request, messages.DescribeTopicResponse, f"describing topic {name}").partitions
+        return self._ask(request, answers.Described, f"describing topic {name}").partitions
 
-    def describe_partition(self, topic: str, partition: int) -> messages.PartitionSummary:
+    def describe_partition(self, topic: str, partition: int) -> PartitionState:
         """One partition of a topic, with its offsets."""
         request = messages.DescribePartition(topic=topic, partition=partition)
-        doing = f"describing {topic}/{partition}"
-        answer = self._ask(request, messages.DescribePartitionResponse, doing)
-        return messages.PartitionSummary(
-            partition=answer.partition,
-            high_watermark=answer.high_watermark,
-            log_start_offset=answer.log_start_offset,
-            segment_count=answer.segment_count,
-        )
+        [state] = self._ask(request, answers.Described, f"describing {topic}/{partition}").partitions
+        return state
 
-    def metrics(self) -> messages.MetricsData:
+    def metrics(self) -> answers.Metrics:
         """The broker in numbers."""
-        return self._ask(messages.MetricsFetch(), messages.MetricsFetchResponse, "asking for metrics").metrics
+        return self._ask(messages.MetricsFetch(), answers.Metrics, "asking for metrics")
 
     def ping(self) -> None:
         """Return when the broker answers."""
-        self._ask(messages.Ping(), messages.Pong, "pinging")
+        self._ask(messages.Ping(), answers.Pong, "pinging")
 
     def _produce(self, topic: str, partition: int, records: list[bytes]) -> Produced:
         request = messages.Produce(topic=topic, partition=partition, records=records)
@@ -155,7 +144,7 @@ class RustLogClient(Closing):
         def attempt(deadline: Deadline) -> Produced:
             doing = f"producing to {topic}/{partition}"
             try:
-                answer = self._attempt(request, messages.ProduceResponse, doing, deadline)
+                return self._attempt(request, Produced, doing, deadline)
             except ConnectionLost as error:
                 if error.sent:
                     raise OutcomeUnknown(error) from error
@@ -164,18 +153,15 @@ class RustLogClient(Closing):
                 # Short of space it did nothing; after other failures of its own nobody can say.
                 error.retriable = error.code == Code.INSUFFICIENT_SPACE
                 raise
-            return Produced(answer.base_offset, answer.base_offset + answer.record_count)
 
         return self._retrier.run(attempt)
 
-    def _ask(self, request: messages.Request, expected: type[R], doing: str) -> R:
+    def _ask(self, request: messages.Request, expected: type[A], doing: str) -> A:
         return self._retrier.run(lambda deadline: self._attempt(request, expected, doing, deadline))
 
-    def _attempt(self, request: messages.Request, expected: type[R], doing: str, deadline: Deadline) -> R:
+    def _attempt(self, request: messages.Request, expected: type[A], doing: str, deadline: Deadline) -> A:
         """One attempt at each address until one can be reached."""
-        answer: Any = self._reach(lambda c: c.ask(request, doing=doing, deadline=deadline), deadline)
-        if isinstance(answer, messages.Error):
-            raise RustLogError(answer)
+        answer = self._reach(lambda c: c.ask(request, doing=doing, deadline=deadline), deadline)
         if not isinstance(answer, expected):
             raise BadAnswer(
                 f"{self._addresses[0]}: {type(answer).__name__} while {doing}; expected {expected.__name__}."
@@ -196,13 +182,13 @@ class RustLogClient(Closing):
             return exchange(connection)
 
 
-def lots(records: Iterable[bytes]) -> Iterator[list[bytes]]:
+def lots(records: Iterable[bytes], *, form: Form = Form.JSON) -> Iterator[list[bytes]]:
     """The records in their order, in lots that one Produce may carry; one too large is alone."""
     lot: list[bytes] = []
     size = 0
     for record in records:
         more = len(record) + 4
-        if lot and (len(lot) == RECORDS_MAX or size + more > PAYLOAD_BYTES_MAX):
+        if lot and (len(lot) == form.records_max or size + more > form.payload_bytes_max):
             yield lot
             lot, size = [], 0
         lot.append(record)

@@ -4,18 +4,20 @@ from collections.abc import Mapping
 from typing import Any
 
 from onelog.client.errors import ClientError
-from onelog.protocols.rustlog.errors import Code
-from onelog.protocols.rustlog.messages import Error
+from onelog.protocols.rustlog.errors import BinaryCode, Code
+from onelog.protocols.rustlog.messages import binary, json
 
 
 class RustLogError(ClientError):
-    """What a broker said no to. 4xx: mend the request; 5xx: the broker may do it later."""
+    """What a broker said no to. 500 and above: it may do it later. Facts are told in JSON only."""
 
-    def __init__(self, error: Error) -> None:
+    def __init__(self, error: json.Error | binary.Error) -> None:
         self.code = error.code
-        self.name = next((code.name for code in Code if code == error.code), f"ERROR_{error.code}")
+        codes = Code if isinstance(error, json.Error) else BinaryCode
+        self.name = next((code.name for code in codes if code == error.code), f"ERROR_{error.code}")
         self.message = error.message
-        self.details: Mapping[str, Any] = error.details or {}
+        details = error.details if isinstance(error, json.Error) else None
+        self.details: Mapping[str, Any] = details or {}
         super().__init__(
             f"{self.name} ({self.code}): {self.message.rstrip('.')}.", retriable=error.code >= 500
         )

@@ -3,20 +3,19 @@
 from typing import TYPE_CHECKING, Final
 
 from onelog.protocols.contract import Capabilities, Claim, Connection, FrameLimits, Handler, Session
-from onelog.protocols.rustlog import json_form
+from onelog.protocols.rustlog import binary_form, json_form
 from onelog.protocols.rustlog.connection import RustLogConnection
 from onelog.protocols.rustlog.framing import FRAME_BYTES_MAX, HEADER_BYTES
-from onelog.protocols.rustlog.handlers import RustLogHandler
+from onelog.protocols.rustlog.handlers.handler import RustLogHandler
 
 if TYPE_CHECKING:
     from onelog.broker.broker import Broker
 
-# First bytes of binary requests. They are claimed so that their senders are told what is wrong.
-_BINARY_TYPES: Final = frozenset((1, 2, 3, 4, 5, 6, 7, 8, 9, 0xFF))
+_OPENING_BYTES: Final = json_form.OPENING_BYTES | binary_form.REQUESTS.keys()
 
 
 class RustLogEndpoint:
-    """A frame's length in big-endian, then `{` or another first byte that no other dialect has there."""
+    """A frame's length in big-endian, then `{` or a request's kind: bytes that no other dialect has there."""
 
     name = "rustlog"
     listener = "rustlog"
@@ -34,7 +33,7 @@ class RustLogEndpoint:
         if length == 0:
             return Claim.NO
         first = prefix[HEADER_BYTES]
-        return Claim.YES if first in json_form.OPENING_BYTES or first in _BINARY_TYPES else Claim.NO
+        return Claim.YES if first in _OPENING_BYTES else Claim.NO
 
     def connection(self, limits: FrameLimits) -> Connection:
         """The bytes side."""

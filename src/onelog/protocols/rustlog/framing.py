@@ -26,6 +26,11 @@ def payload_size(header: bytes | bytearray | memoryview, *, size_max: int = FRAM
     return int(size)
 
 
+def header(size: int) -> bytes:
+    """What stands before a payload of this size."""
+    return _LENGTH.pack(size)
+
+
 def framed(payload: bytearray) -> bytearray:
     """A payload that was written behind HEADER_BYTES of room, with its length in front."""
     _LENGTH.pack_into(payload, 0, len(payload) - HEADER_BYTES)

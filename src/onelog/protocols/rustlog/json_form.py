@@ -12,7 +12,7 @@ import msgspec
 
 from onelog.errors import InvalidRequest
 from onelog.protocols.rustlog.framing import FRAME_BYTES_MAX, HEADER_BYTES, framed
-from onelog.protocols.rustlog.messages import REQUESTS, RESPONSES, U64_MAX, Error, Request, Response
+from onelog.protocols.rustlog.messages.json import REQUESTS, RESPONSES, U64_MAX, Error, Request, Response
 
 Buffer = bytes | bytearray | memoryview
 

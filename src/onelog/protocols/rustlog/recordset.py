@@ -9,11 +9,14 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-from onelog.protocols.rustlog.messages import U64_MAX, FetchedRecord
+from onelog.protocols.rustlog.messages.json import U64_MAX, FetchedRecord
 from onelog.records.batch import Batch
 from onelog.records.record import Record
 
+# What one Produce may carry: the document's figure in JSON, in the binary form what does not
+# hold up everybody else.
 RECORDS_MAX: Final = 1000
+BINARY_RECORDS_MAX: Final = 1 << 17
 # What a record counts beside its payload when max_bytes is spent: its offset and timestamp.
 RECORD_OVERHEAD: Final = 16
 
@@ -41,13 +44,19 @@ def take(
     bytes_max: int,
     room: int,
     size_in_frame: Callable[[int, int, int], int],
+    stops_at_gaps: bool = False,
 ) -> Taken:
-    """Records from offset on, at least one, until bytes_max is spent or the frame's room is."""
+    """Records from offset on, at least one, until bytes_max is spent or the frame's room is.
+
+    stops_at_gaps: where numbers are not told, the reader counts them back from next_offset.
+    """
     taken = Taken([], next_offset=offset)
     for batch in batches:
         for at, record in batch.numbered():
             if at < offset:
                 continue
+            if stops_at_gaps and taken.records and at != taken.next_offset:
+                return taken
             payload = record.value if record.value is not None else b""
             timestamp_us = min(max(record.timestamp_ms, 0) * 1000, U64_MAX)
             bytes_max -= len(payload) + RECORD_OVERHEAD

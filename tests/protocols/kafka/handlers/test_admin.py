@@ -2,12 +2,28 @@ import struct
 
 import pytest
 
+from onelog.errors import DiskFailed
 from onelog.protocols.contract import Reply
 from onelog.protocols.kafka.errors import Code
+from onelog.protocols.kafka.handlers.context import CLUSTER_OPERATIONS
 from onelog.protocols.kafka.handlers.handler import HANDLERS
-from onelog.protocols.kafka.messages.admin import ApiVersionsRequest, ApiVersionsResponse
-from onelog.protocols.kafka.versions import API_VERSIONS, APIS
+from onelog.protocols.kafka.messages.admin import (
+    ApiVersionsRequest,
+    ApiVersionsResponse,
+    DescribableLogDirTopic,
+    DescribeClusterRequest,
+    DescribeLogDirsRequest,
+    DescribeLogDirsResult,
+)
+from onelog.protocols.kafka.versions import (
+    API_VERSIONS,
+    APIS,
+    DESCRIBE_CLUSTER,
+    DESCRIBE_LOG_DIRS,
+    PRODUCE,
+)
 from tests.support.kafka_peer import KafkaPeer
+from tests.support.kafka_talk import batch, create_topic, produce_request
 from tests.support.kafka_wire import frame
 
 
@@ -36,13 +52,26 @@ def test_exactly_these_are_advertised(peer: KafkaPeer) -> None:
         (8, 2, 10),
         (9, 1, 10),
         (10, 0, 6),
+        (11, 0, 9),
+        (12, 0, 4),
+        (13, 0, 5),
+        (14, 0, 5),
+        (15, 0, 6),
+        (16, 0, 5),
         (18, 0, 4),
         (19, 2, 7),
         (20, 1, 6),
+        (21, 0, 2),
         (22, 0, 5),
+        (23, 2, 4),
         (32, 1, 4),
+        (33, 0, 1),
+        (35, 1, 5),
         (37, 0, 3),
+        (42, 0, 2),
         (44, 0, 1),
+        (47, 0, 0),
+        (60, 0, 2),
     ]
 
 
@@ -78,3 +107,95 @@ def test_a_client_may_have_one_of_many_names(peer: KafkaPeer, name: str) -> None
 
 def test_every_request_that_is_served_has_a_handler() -> None:
     assert set(HANDLERS) == set(APIS)
+
+
+# DescribeCluster
+
+
+@pytest.mark.parametrize("version", range(3))
+def test_the_cluster_is_one_broker_under_the_address_of_the_listener_in_every_version(
+    peer: KafkaPeer, version: int
+) -> None:
+    answer = peer.ask(DESCRIBE_CLUSTER, version, DescribeClusterRequest())
+    assert (answer.error_code, answer.controller_id) == (0, 1)
+    assert answer.cluster_id == peer.house.broker.cluster_id
+    (broker,) = answer.brokers
+    assert (broker.broker_id, broker.host, broker.port, broker.rack) == (1, "shared.example", 9092, None)
+    assert answer.cluster_authorized_operations == -(1 << 31)
+
+
+def test_what_may_be_done_to_the_cluster_is_told_when_asked(peer: KafkaPeer) -> None:
+    body = DescribeClusterRequest(include_cluster_authorized_operations=True)
+    assert peer.ask(DESCRIBE_CLUSTER, 2, body).cluster_authorized_operations == CLUSTER_OPERATIONS
+
+
+@pytest.mark.parametrize(
+    ("kind", "code"), [(2, Code.MISMATCHED_ENDPOINT_TYPE), (3, Code.UNSUPPORTED_ENDPOINT_TYPE)]
+)
+def test_there_are_no_controllers_to_describe(peer: KafkaPeer, kind: int, code: Code) -> None:
+    answer = peer.ask(DESCRIBE_CLUSTER, 1, DescribeClusterRequest(endpoint_type=kind))
+    assert (answer.error_code, answer.brokers) == (code, [])
+    assert answer.error_message
+
+
+# DescribeLogDirs
+
+
+def log_dir(
+    peer: KafkaPeer, topics: list[DescribableLogDirTopic] | None = None, *, version: int = 5
+) -> DescribeLogDirsResult:
+    answer = peer.ask(DESCRIBE_LOG_DIRS, version, DescribeLogDirsRequest(topics=topics))
+    assert answer.error_code == 0
+    (result,) = answer.results
+    assert isinstance(result, DescribeLogDirsResult)
+    return result
+
+
+def sizes(result: DescribeLogDirsResult) -> dict[tuple[str, int], int]:
+    return {
+        (topic.name, part.partition_index): part.partition_size
+        for topic in result.topics
+        for part in topic.partitions
+    }
+
+
+@pytest.mark.parametrize("version", range(1, 6))
+def test_the_directory_is_told_with_what_is_in_it_in_every_version(peer: KafkaPeer, version: int) -> None:
+    create_topic(peer, "orders", partitions=2)
+    data = batch(b"a" * 100)
+    peer.ask(PRODUCE, 9, produce_request(data, partition=1))
+    result = log_dir(peer, version=version)
+    assert (result.error_code, result.log_dir) == (0, str(peer.house.path))
+    assert sizes(result) == {("orders", 0): 0, ("orders", 1): len(data)}
+    if version >= 4:
+        assert result.usable_bytes > 0
+
+
+def test_the_size_counts_what_is_not_written_yet(peer: KafkaPeer) -> None:
+    create_topic(peer, "orders")
+    data = batch(b"a" * 100)
+    produced = peer.begin(PRODUCE, 9, produce_request(data))
+    assert not produced.is_there()
+    assert sizes(log_dir(peer)) == {("orders", 0): len(data)}
+    assert produced.body() is not None
+
+
+def test_only_what_is_asked_for_and_there_is_told(peer: KafkaPeer) -> None:
+    create_topic(peer, "orders", partitions=3)
+    create_topic(peer, "sales")
+    asked = [
+        DescribableLogDirTopic(topic="orders", partitions=[2, 7]),
+        DescribableLogDirTopic(topic="nowhere", partitions=[0]),
+    ]
+    assert sizes(log_dir(peer, asked)) == {("orders", 2): 0}
+    assert sizes(log_dir(peer, [])) == {}
+
+
+def test_a_directory_that_cannot_be_asked_is_a_storage_error(
+    peer: KafkaPeer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(path: str) -> int:
+        raise DiskFailed(path=path, found="Input/output error", doing="asking for free space")
+
+    monkeypatch.setattr(peer.house.store.disk, "free_bytes", fail)
+    assert log_dir(peer).error_code == Code.KAFKA_STORAGE_ERROR

@@ -1,22 +1,32 @@
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from onelog.protocols.kafka.errors import Code
 from onelog.protocols.kafka.handlers.configs import APPEND, DELETE, SET, SUBTRACT
-from onelog.protocols.kafka.messages.topics import (
+from onelog.protocols.kafka.messages.configs import (
     AlterableConfig,
-    AlterConfigsResource,
+    AlterableResource,
+    AlterConfigsRequest,
     AlterConfigsResourceResponse,
     DescribeConfigsRequest,
     DescribeConfigsResource,
     DescribeConfigsResourceResult,
     DescribeConfigsResult,
     IncrementalAlterConfigsRequest,
+    WholeConfig,
+    WholeResource,
 )
-from onelog.protocols.kafka.versions import APIS, DESCRIBE_CONFIGS, INCREMENTAL_ALTER_CONFIGS
-from tests.support.kafka_peer import KafkaPeer
-from tests.support.kafka_talk import create_topic
+from onelog.protocols.kafka.versions import (
+    ALTER_CONFIGS,
+    APIS,
+    DESCRIBE_CONFIGS,
+    INCREMENTAL_ALTER_CONFIGS,
+    PRODUCE,
+)
+from tests.support.kafka_peer import KafkaHouse, KafkaPeer
+from tests.support.kafka_talk import batch, create_topic, list_offset, only, produce_request
 
 TOPIC, BROKER, LOGGER = 2, 4, 8
 
@@ -50,7 +60,7 @@ def alter(
     **options: Any,
 ) -> AlterConfigsResourceResponse:
     configs = [AlterableConfig(name=key, config_operation=op, value=value) for key, op, value in changes]
-    resource = AlterConfigsResource(resource_type=kind, resource_name=name, configs=configs)
+    resource = AlterableResource(resource_type=kind, resource_name=name, configs=configs)
     body = IncrementalAlterConfigsRequest(resources=[resource], **options)
     (result,) = peer.ask(INCREMENTAL_ALTER_CONFIGS, 1, body).responses
     assert isinstance(result, AlterConfigsResourceResponse)
@@ -97,7 +107,35 @@ def test_the_broker_tells_what_tools_look_for(peer: KafkaPeer, name: str) -> Non
     assert found["advertised.listeners"].value == "PLAINTEXT://shared.example:9092"
     assert found["message.max.bytes"].value == "1048588"
     assert found["num.partitions"].value == "1"
+    assert found["log.dirs"].value == str(peer.house.path)
+    assert (found["log.roll.ms"].value, found["log.roll.ms"].config_source) == ("604800000", 5)
+    assert list(found) == sorted(found)
     assert all(config.read_only for config in found.values())
+
+
+def test_what_the_file_of_the_broker_says_is_what_the_broker_tells(tmp_path: Path) -> None:
+    house = KafkaHouse(tmp_path, message_bytes_max=2000, partition_count_default=3, auto_create_topics=False)
+    found = settings_of(describe(house.peer(), "1", kind=BROKER))
+    told = {name: (found[name].value, found[name].config_source) for name in found}
+    assert told["message.max.bytes"] == ("2000", 4)
+    assert told["num.partitions"] == ("3", 4)
+    assert told["auto.create.topics.enable"] == ("false", 4)
+    create_topic(house.peer(), "orders")
+    assert settings_of(describe(house.peer()))["max.message.bytes"].value == "2000"
+    house.close()
+
+
+def test_what_a_topic_has_by_default_goes_by_the_name_that_the_broker_has_for_it(peer: KafkaPeer) -> None:
+    create_topic(peer, "orders")
+    told = settings_of(describe(peer, include_synonyms=True))
+    of_broker = settings_of(describe(peer, "1", kind=BROKER))
+    names = {name: [one.name for one in config.synonyms] for name, config in told.items()}
+    assert names["segment.ms"] == ["log.roll.ms"]
+    assert names["flush.ms"] == ["log.flush.interval.ms"]
+    assert names["remote.storage.enable"] == []
+    for config in told.values():
+        for synonym in config.synonyms:
+            assert of_broker[synonym.name].value == synonym.value
 
 
 def test_a_broker_that_is_not_here_and_other_resources_are_invalid_requests(peer: KafkaPeer) -> None:
@@ -110,7 +148,7 @@ def test_a_setting_is_set_and_given_back_in_every_version(peer: KafkaPeer, versi
     create_topic(peer, "orders")
     for operation, value, expected in ((SET, "5000", {"retention.ms": "5000"}), (DELETE, None, {})):
         config = AlterableConfig(name="retention.ms", config_operation=operation, value=value)
-        resource = AlterConfigsResource(resource_type=TOPIC, resource_name="orders", configs=[config])
+        resource = AlterableResource(resource_type=TOPIC, resource_name="orders", configs=[config])
         body = IncrementalAlterConfigsRequest(resources=[resource])
         (result,) = peer.ask(INCREMENTAL_ALTER_CONFIGS, version, body).responses
         assert result.error_code == 0
@@ -168,3 +206,114 @@ def test_what_has_no_settings_that_change_is_refused(peer: KafkaPeer) -> None:
     assert alter(peer, change, name="1", kind=BROKER).error_code == Code.INVALID_REQUEST
     assert alter(peer, change, name="x", kind=LOGGER).error_code == Code.INVALID_REQUEST
     assert alter(peer, change, name="nowhere").error_code == Code.UNKNOWN_TOPIC_OR_PARTITION
+
+
+@pytest.mark.parametrize("key", [ALTER_CONFIGS, INCREMENTAL_ALTER_CONFIGS])
+def test_a_resource_that_stands_there_twice_is_an_invalid_request(peer: KafkaPeer, key: int) -> None:
+    create_topic(peer, "orders")
+    create_topic(peer, "sales")
+    whole = [
+        WholeResource(resource_type=TOPIC, resource_name=name, configs=[])
+        for name in ("orders", "sales", "orders")
+    ]
+    changed = [
+        AlterableResource(resource_type=TOPIC, resource_name=one.resource_name, configs=[]) for one in whole
+    ]
+    body: Any = AlterConfigsRequest(resources=whole)
+    if key == INCREMENTAL_ALTER_CONFIGS:
+        body = IncrementalAlterConfigsRequest(resources=changed)
+    answers = peer.ask(key, 1, body).responses
+    assert [(one.resource_name, one.error_code) for one in answers] == [
+        ("orders", Code.INVALID_REQUEST),
+        ("sales", 0),
+        ("orders", Code.INVALID_REQUEST),
+    ]
+
+
+def produced(peer: KafkaPeer, size: int) -> int:
+    answer = peer.ask(PRODUCE, 9, produce_request(batch(b"x" * size)))
+    code: int = only(answer.responses, "partition_responses").error_code
+    return code
+
+
+def test_a_change_is_in_force_when_it_is_answered(peer: KafkaPeer) -> None:
+    create_topic(peer, "orders")
+    assert produced(peer, 1000) == 0
+    assert alter(peer, ("max.message.bytes", SET, "500")).error_code == 0
+    assert produced(peer, 1000) == Code.MESSAGE_TOO_LARGE
+    assert alter(peer, ("max.message.bytes", DELETE, None)).error_code == 0
+    assert produced(peer, 1000) == 0
+
+
+def test_retention_that_is_altered_lets_records_go(peer: KafkaPeer) -> None:
+    create_topic(peer, "orders", settings={"segment.ms": "1000"})
+    check_ms = peer.house.settings.retention_check_interval_ms
+    for _ in range(2):
+        assert produced(peer, 10) == 0
+        peer.house.advance(check_ms)
+    describe(peer)  # is told behind every change, those of retention too
+    assert list_offset(peer, -2).offset == 0
+    assert alter(peer, ("retention.ms", SET, "1000")).error_code == 0
+    peer.house.advance(check_ms)
+    describe(peer)
+    assert list_offset(peer, -2).offset == 1
+
+
+# AlterConfigs
+
+
+def replace(
+    peer: KafkaPeer,
+    settings: dict[str, str | None],
+    *,
+    name: str = "orders",
+    kind: int = TOPIC,
+    version: int = 1,
+    validate_only: bool = False,
+) -> AlterConfigsResourceResponse:
+    configs = [WholeConfig(name=key, value=value) for key, value in settings.items()]
+    resource = WholeResource(resource_type=kind, resource_name=name, configs=configs)
+    body = AlterConfigsRequest(resources=[resource], validate_only=validate_only)
+    (result,) = peer.ask(ALTER_CONFIGS, version, body).responses
+    assert isinstance(result, AlterConfigsResourceResponse)
+    return result
+
+
+@pytest.mark.parametrize("version", [0, 1])
+def test_what_is_not_named_gets_its_default_back_in_every_version(peer: KafkaPeer, version: int) -> None:
+    create_topic(peer, "orders", settings={"retention.ms": "1000", "segment.ms": "2000"})
+    assert replace(peer, {"segment.ms": "3000"}, version=version).error_code == 0
+    assert dict(peer.house.broker.topic("orders").settings) == {"segment.ms": "3000"}
+    assert replace(peer, {}, version=version).error_code == 0
+    assert dict(peer.house.broker.topic("orders").settings) == {}
+
+
+@pytest.mark.parametrize(
+    ("settings", "code"),
+    [
+        ({"segment.ms": "1000", "no.such.setting": "1"}, Code.INVALID_CONFIG),
+        ({"retention.ms": "soon"}, Code.INVALID_CONFIG),
+        ({"segment.ms": "1000", "retention.ms": None}, Code.INVALID_REQUEST),
+    ],
+)
+def test_a_replacement_that_cannot_be_is_refused_whole(
+    peer: KafkaPeer, settings: dict[str, str | None], code: Code
+) -> None:
+    create_topic(peer, "orders", settings={"retention.ms": "1000"})
+    result = replace(peer, settings)
+    assert result.error_code == code
+    assert result.error_message
+    assert dict(peer.house.broker.topic("orders").settings) == {"retention.ms": "1000"}
+
+
+def test_only_to_validate_replaces_nothing(peer: KafkaPeer) -> None:
+    create_topic(peer, "orders", settings={"retention.ms": "1000"})
+    assert replace(peer, {}, validate_only=True).error_code == 0
+    assert replace(peer, {"a": "b"}, validate_only=True).error_code == Code.INVALID_CONFIG
+    assert dict(peer.house.broker.topic("orders").settings) == {"retention.ms": "1000"}
+
+
+def test_what_has_no_settings_that_change_is_not_replaced_either(peer: KafkaPeer) -> None:
+    assert replace(peer, {}, name="1", kind=BROKER).error_code == Code.INVALID_REQUEST
+    assert replace(peer, {}, name="x", kind=LOGGER).error_code == Code.INVALID_REQUEST
+    assert replace(peer, {}, name="nowhere").error_code == Code.UNKNOWN_TOPIC_OR_PARTITION

@@ -13,10 +13,13 @@ from onelog.protocols.kafka.messages.fetch import (
     ListOffsetsPartition,
     ListOffsetsRequest,
     ListOffsetsTopic,
+    OffsetForLeaderEpochRequest,
+    OffsetForLeaderPartition,
+    OffsetForLeaderTopic,
     PartitionData,
 )
 from onelog.protocols.kafka.recordset import received
-from onelog.protocols.kafka.versions import APIS, FETCH, LIST_OFFSETS, PRODUCE
+from onelog.protocols.kafka.versions import APIS, FETCH, LIST_OFFSETS, OFFSET_FOR_LEADER_EPOCH, PRODUCE
 from onelog.records.batch import Batch
 from tests.support.kafka_peer import KafkaPeer
 from tests.support.kafka_talk import (
@@ -309,3 +312,41 @@ def test_a_leader_epoch_of_the_future_is_unknown_to_the_list_as_well(peer: Kafka
 
 def test_every_special_time_has_a_meaning() -> None:
     assert set(subject.SPECIAL_SINCE) == {-1, -2, -3, -4, -5, -6}
+
+
+# OffsetForLeaderEpoch
+
+EPOCH_VERSIONS = range(
+    APIS[OFFSET_FOR_LEADER_EPOCH].version_min, APIS[OFFSET_FOR_LEADER_EPOCH].version_max + 1
+)
+
+
+def epoch_end(
+    peer: KafkaPeer, epoch: int, *, topic: str = "orders", version: int = 4, **options: Any
+) -> tuple[int, int, int]:
+    part = OffsetForLeaderPartition(partition=0, leader_epoch=epoch, **options)
+    body = OffsetForLeaderEpochRequest(topics=[OffsetForLeaderTopic(topic=topic, partitions=[part])])
+    found = only(peer.ask(OFFSET_FOR_LEADER_EPOCH, version, body).topics, "partitions")
+    return found.error_code, found.leader_epoch, found.end_offset
+
+
+@pytest.mark.parametrize("version", EPOCH_VERSIONS)
+def test_the_epoch_of_the_log_ends_where_the_log_does_in_every_version(peer: KafkaPeer, version: int) -> None:
+    create_topic(peer, "orders")
+    assert epoch_end(peer, 0, version=version) == (0, 0, 0)
+    produce(peer, b"a", b"b")
+    assert epoch_end(peer, 0, version=version) == (0, 0, 2)
+    assert epoch_end(peer, 0, version=version, current_leader_epoch=0) == (0, 0, 2)
+
+
+@pytest.mark.parametrize("epoch", [-1, 1, 7])
+def test_an_epoch_that_never_was_ends_nowhere(peer: KafkaPeer, epoch: int) -> None:
+    create_topic(peer, "orders")
+    produce(peer, b"a")
+    assert epoch_end(peer, epoch) == (0, -1, -1)
+
+
+def test_who_asks_for_the_end_of_an_epoch_has_to_know_who_leads(peer: KafkaPeer) -> None:
+    create_topic(peer, "orders")
+    assert epoch_end(peer, 0, current_leader_epoch=1) == (Code.UNKNOWN_LEADER_EPOCH, -1, -1)
+    assert epoch_end(peer, 0, topic="nowhere") == (Code.UNKNOWN_TOPIC_OR_PARTITION, -1, -1)

@@ -189,26 +189,41 @@ def test_an_id_that_nobody_has_is_unknown(peer: KafkaPeer) -> None:
     assert (code, only(topics, "partitions").error_code) == (0, Code.UNKNOWN_TOPIC_ID)
 
 
-def test_a_commit_that_names_a_member_is_of_an_unknown_member(peer: KafkaPeer) -> None:
-    create_topic(peer, "orders")
-    for version in versions(OFFSET_COMMIT)[:-1]:
-        code = commit(peer, 1, version=version, member_id="m", generation_id_or_member_epoch=1)
-        assert code == Code.UNKNOWN_MEMBER_ID
+@pytest.mark.parametrize("member", ["", "m"])
+@pytest.mark.parametrize("version", versions(OFFSET_COMMIT))
+def test_a_commit_with_a_generation_is_of_a_group_that_is_not_there(
+    peer: KafkaPeer, version: int, member: str
+) -> None:
+    topic_id = create_topic(peer, "orders")
+    code = commit(
+        peer,
+        1,
+        version=version,
+        topic_id=topic_id,
+        member_id=member,
+        generation_id_or_member_epoch=0,
+    )
+    assert code == (Code.GROUP_ID_NOT_FOUND if version >= 9 else Code.ILLEGAL_GENERATION)
     assert position(peer).committed_offset == -1
 
 
-@pytest.mark.parametrize(("version", "code"), [(8, Code.ILLEGAL_GENERATION), (9, Code.GROUP_ID_NOT_FOUND)])
-def test_a_commit_with_a_generation_is_of_a_group_that_is_not_there(
-    peer: KafkaPeer, version: int, code: Code
+def test_a_commit_with_a_generation_to_a_group_without_members_is_of_an_unknown_member(
+    peer: KafkaPeer,
 ) -> None:
     create_topic(peer, "orders")
-    assert commit(peer, 1, version=version, generation_id_or_member_epoch=0) == code
+    assert commit(peer, 1) == 0
+    for version in versions(OFFSET_COMMIT)[:-1]:
+        code = commit(peer, 2, version=version, member_id="m", generation_id_or_member_epoch=1)
+        assert code == Code.UNKNOWN_MEMBER_ID
+    assert position(peer).committed_offset == 1
 
 
-def test_a_member_that_asks_is_unknown(peer: KafkaPeer) -> None:
+def test_a_member_of_an_older_protocol_may_ask_as_anybody_may(peer: KafkaPeer) -> None:
+    create_topic(peer, "orders")
+    commit(peer, 1)
     asked = OffsetFetchRequestGroup(group_id="g", member_id="m", member_epoch=1, topics=None)
     (group,) = peer.ask(OFFSET_FETCH, 9, OffsetFetchRequest(groups=[asked])).groups
-    assert group.error_code == Code.UNKNOWN_MEMBER_ID
+    assert (group.error_code, len(group.topics)) == (0, 1)
 
 
 def test_positions_of_one_request_are_judged_one_by_one(peer: KafkaPeer) -> None:

@@ -35,6 +35,16 @@ def test_a_topic_is_described_in_every_version(peer: KafkaPeer, version: int) ->
     assert version < 2 or answer.cluster_id
 
 
+@pytest.mark.parametrize("version", [10, 11])
+@pytest.mark.parametrize("name", [None, "orders"])
+def test_versions_that_cannot_answer_without_a_name_refuse_an_id(
+    peer: KafkaPeer, version: int, name: str | None
+) -> None:
+    asked = MetadataRequestTopic(name=name, topic_id=create_topic(peer, "orders"))
+    (topic,) = peer.ask(METADATA, version, MetadataRequest(topics=[asked])).topics
+    assert (topic.error_code, topic.name) == (Code.INVALID_REQUEST, name or "")
+
+
 def test_null_lists_all_and_empty_lists_none(peer: KafkaPeer) -> None:
     create_topic(peer, "a")
     create_topic(peer, "b")

@@ -16,12 +16,24 @@ from onelog.protocols.kafka.messages.topics import (
     CreatePartitionsTopicResult,
     CreateTopicsRequest,
     DeletableTopicResult,
+    DeleteRecordsPartition,
+    DeleteRecordsPartitionResult,
+    DeleteRecordsRequest,
+    DeleteRecordsTopic,
     DeleteTopicsRequest,
     DeleteTopicState,
 )
-from onelog.protocols.kafka.versions import APIS, CREATE_PARTITIONS, CREATE_TOPICS, DELETE_TOPICS
+from onelog.protocols.kafka.versions import (
+    APIS,
+    CREATE_PARTITIONS,
+    CREATE_TOPICS,
+    DELETE_RECORDS,
+    DELETE_TOPICS,
+    FETCH,
+    PRODUCE,
+)
 from tests.support.kafka_peer import KafkaPeer
-from tests.support.kafka_talk import create_topic
+from tests.support.kafka_talk import batch, create_topic, fetch_request, list_offset, only, produce_request
 
 
 def versions(key: int) -> range:
@@ -185,6 +197,14 @@ def test_neither_a_name_nor_an_id_or_both_are_an_invalid_request(peer: KafkaPeer
     assert names(peer) == ["orders"]
 
 
+def test_a_topic_that_is_to_go_twice_stays_and_is_an_invalid_request_once(peer: KafkaPeer) -> None:
+    create_topic(peer, "orders")
+    body = DeleteTopicsRequest(topic_names=["orders", "orders"])
+    (answer,) = peer.ask(DELETE_TOPICS, 5, body).responses
+    assert (answer.name, answer.error_code) == ("orders", Code.INVALID_REQUEST)
+    assert names(peer) == ["orders"]
+
+
 # CreatePartitions
 
 
@@ -244,3 +264,86 @@ def test_each_topic_has_one_result_in_the_order_of_the_request(peer: KafkaPeer) 
     asked = [CreatePartitionsTopic(name=name, count=2, assignments=None) for name in ("x", "a", "y")]
     results = peer.ask(CREATE_PARTITIONS, 3, CreatePartitionsRequest(topics=asked)).results
     assert [(result.name, result.error_code) for result in results] == [("x", 3), ("a", 0), ("y", 3)]
+
+
+def test_a_topic_that_is_to_grow_twice_stays_and_is_an_invalid_request_once(peer: KafkaPeer) -> None:
+    create_topic(peer, "a")
+    asked = [CreatePartitionsTopic(name="a", count=count, assignments=None) for count in (2, 3)]
+    (result,) = peer.ask(CREATE_PARTITIONS, 3, CreatePartitionsRequest(topics=asked)).results
+    assert (result.name, result.error_code) == ("a", Code.INVALID_REQUEST)
+    assert peer.house.broker.topic("a").partition_count == 1
+
+
+# DeleteRecords
+
+
+def fill(peer: KafkaPeer, count: int, *, partition: int = 0) -> None:
+    for _ in range(count):
+        body = produce_request(batch(), partition=partition)
+        assert only(peer.ask(PRODUCE, 9, body).responses, "partition_responses").error_code == 0
+
+
+def cut(
+    peer: KafkaPeer, offset: int, *, topic: str = "orders", partition: int = 0, version: int = 2
+) -> DeleteRecordsPartitionResult:
+    part = DeleteRecordsPartition(partition_index=partition, offset=offset)
+    body = DeleteRecordsRequest(topics=[DeleteRecordsTopic(name=topic, partitions=[part])])
+    answer = only(peer.ask(DELETE_RECORDS, version, body).topics, "partitions")
+    assert isinstance(answer, DeleteRecordsPartitionResult)
+    return answer
+
+
+@pytest.mark.parametrize("version", versions(DELETE_RECORDS))
+def test_records_below_an_offset_are_gone_in_every_version(peer: KafkaPeer, version: int) -> None:
+    create_topic(peer, "orders")
+    fill(peer, 5)
+    result = cut(peer, 3, version=version)
+    assert (result.error_code, result.low_watermark) == (0, 3)
+    assert list_offset(peer, -2).offset == 3
+    below = only(peer.ask(FETCH, 12, fetch_request(2)).responses, "partitions")
+    assert below.error_code == Code.OFFSET_OUT_OF_RANGE
+    there = only(peer.ask(FETCH, 12, fetch_request(3)).responses, "partitions")
+    assert (there.error_code, there.log_start_offset) == (0, 3)
+
+
+def test_minus_1_empties_a_log_and_a_restart_brings_nothing_back(peer: KafkaPeer) -> None:
+    create_topic(peer, "orders")
+    fill(peer, 4)
+    assert cut(peer, -1).low_watermark == 4
+    peer.house.restart()
+    again = peer.house.peer()
+    assert (list_offset(again, -2).offset, list_offset(again, -1).offset) == (4, 4)
+
+
+def test_the_start_of_a_log_never_goes_back(peer: KafkaPeer) -> None:
+    create_topic(peer, "orders")
+    fill(peer, 4)
+    assert cut(peer, 3).low_watermark == 3
+    result = cut(peer, 1)
+    assert (result.error_code, result.low_watermark) == (0, 3)
+
+
+@pytest.mark.parametrize("offset", [3, -2])
+def test_where_no_record_is_a_log_cannot_begin(peer: KafkaPeer, offset: int) -> None:
+    create_topic(peer, "orders")
+    fill(peer, 2)
+    result = cut(peer, offset)
+    assert (result.error_code, result.low_watermark) == (Code.OFFSET_OUT_OF_RANGE, -1)
+    assert list_offset(peer, -2).offset == 0
+
+
+def test_each_partition_has_its_own_outcome_when_records_go(peer: KafkaPeer) -> None:
+    create_topic(peer, "orders", partitions=2)
+    fill(peer, 2, partition=1)
+    parts = [DeleteRecordsPartition(partition_index=index, offset=1) for index in (0, 1, 2)]
+    asked = [
+        DeleteRecordsTopic(name="nowhere", partitions=parts[:1]),
+        DeleteRecordsTopic(name="orders", partitions=parts),
+    ]
+    nowhere, orders = peer.ask(DELETE_RECORDS, 2, DeleteRecordsRequest(topics=asked)).topics
+    assert [(p.partition_index, p.error_code) for p in nowhere.partitions] == [(0, 3)]
+    assert [(p.partition_index, p.error_code, p.low_watermark) for p in orders.partitions] == [
+        (0, Code.OFFSET_OUT_OF_RANGE, -1),
+        (1, 0, 1),
+        (2, Code.UNKNOWN_TOPIC_OR_PARTITION, -1),
+    ]

@@ -1,17 +1,22 @@
-"""DescribeConfigs and IncrementalAlterConfigs: the settings of topics, and some of the broker's."""
+"""DescribeConfigs, AlterConfigs, IncrementalAlterConfigs: the settings of topics, and some of the broker's."""
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Callable, Sequence
+from typing import TypeVar
 
 from onelog.broker.broker import AlterTopic, SettingValue, Topic
 from onelog.errors import InvalidConfig, InvalidRequest, OnelogError
 from onelog.protocols.contract import Later, Outcome
 from onelog.protocols.kafka.connection import Request
 from onelog.protocols.kafka.errors import Code
+from onelog.protocols.kafka.handlers.broker_configs import broker_configs, broker_name
 from onelog.protocols.kafka.handlers.context import Context
-from onelog.protocols.kafka.messages.topics import (
+from onelog.protocols.kafka.messages.configs import (
     AlterableConfig,
-    AlterConfigsResource,
+    AlterableResource,
+    AlterConfigsRequest,
     AlterConfigsResourceResponse,
+    AlterConfigsResponse,
     DescribeConfigsRequest,
     DescribeConfigsResource,
     DescribeConfigsResourceResult,
@@ -20,8 +25,11 @@ from onelog.protocols.kafka.messages.topics import (
     DescribeConfigsSynonym,
     IncrementalAlterConfigsRequest,
     IncrementalAlterConfigsResponse,
+    WholeResource,
 )
 from onelog.ticket import Ticket
+
+R = TypeVar("R", WholeResource, AlterableResource)
 
 RESOURCE_TOPIC = 2
 RESOURCE_BROKER = 4
@@ -32,8 +40,6 @@ SOURCE_DEFAULT = 5
 
 SET, DELETE, APPEND, SUBTRACT = range(4)
 KINDS = {"boolean": 1, "string": 2, "int": 3, "short": 4, "long": 5, "double": 6, "list": 7}
-# What a broker calls the default of a topic's setting, where it is not "log." and the same.
-SYNONYMS = {"max.message.bytes": "message.max.bytes"}
 
 
 def source_of(setting: SettingValue) -> int:
@@ -81,10 +87,9 @@ def _of_topic(setting: SettingValue, body: DescribeConfigsRequest) -> DescribeCo
             synonyms.append(
                 DescribeConfigsSynonym(name=setting.name, value=setting.value, source=SOURCE_TOPIC)
             )
-        broker_name = SYNONYMS.get(setting.name, f"log.{setting.name}")
-        synonyms.append(
-            DescribeConfigsSynonym(name=broker_name, value=setting.default, source=SOURCE_DEFAULT)
-        )
+        name = broker_name(setting.name)
+        if name is not None:
+            synonyms.append(DescribeConfigsSynonym(name=name, value=setting.default, source=SOURCE_DEFAULT))
     return DescribeConfigsResourceResult(
         name=setting.name,
         value=setting.value,
@@ -98,74 +103,106 @@ def _of_topic(setting: SettingValue, body: DescribeConfigsRequest) -> DescribeCo
 
 
 def _of_broker(context: Context, name: str) -> list[DescribeConfigsResourceResult]:
-    """What tools look for in a broker. Ours is set in its file; nothing of it changes while it runs."""
-    broker, address = context.broker, context.address
+    broker = context.broker
     if name not in ("", str(broker.node_id)):
         raise InvalidRequest(f"broker {name!r} is not here; expected {broker.node_id}")
-    settings = broker.settings
-    values = {
-        "advertised.listeners": ("string", f"PLAINTEXT://{address.host}:{address.port}"),
-        "auto.create.topics.enable": ("boolean", str(settings.auto_create_topics).lower()),
-        "default.replication.factor": ("int", "1"),
-        "message.max.bytes": ("int", str(settings.message_bytes_max)),
-        "node.id": ("int", str(broker.node_id)),
-        "num.partitions": ("int", str(settings.partition_count_default)),
-        "offset.metadata.max.bytes": ("int", str(settings.note_bytes_max)),
-    }
     return [
         DescribeConfigsResourceResult(
-            name=key,
-            value=value,
+            name=config.name,
+            value=config.value,
             read_only=True,
-            config_source=SOURCE_BROKER_FILE,
+            config_source=SOURCE_BROKER_FILE if config.is_set else SOURCE_DEFAULT,
             is_sensitive=False,
             synonyms=[],
-            config_type=KINDS[kind],
+            config_type=KINDS[config.kind],
             documentation=None,
         )
-        for key, (kind, value) in values.items()
+        for config in broker_configs(broker, context.address)
     ]
 
 
+def alter_configs(context: Context, request: Request) -> Outcome:
+    """What is not named gets its default back. Each resource is altered whole or not at all."""
+    body: AlterConfigsRequest = request.body
+    altering = _Altering(context, body.resources, _replacement)
+    return altering.outcome(AlterConfigsResponse, validate_only=body.validate_only)
+
+
 def incremental_alter_configs(context: Context, request: Request) -> Outcome:
-    """Each resource is altered whole or not at all."""
+    """Only what is named changes. Each resource is altered whole or not at all."""
     body: IncrementalAlterConfigsRequest = request.body
-    answers: list[AlterConfigsResourceResponse] = []
-    pending: list[AlterConfigsResourceResponse] = []
-    wanted: list[AlterTopic] = []
-    for resource in body.resources:
-        answer = AlterConfigsResourceResponse(
-            resource_type=resource.resource_type, resource_name=resource.resource_name
-        )
-        answers.append(answer)
-        try:
-            wanted.append(_alteration(context, resource))
-        except OnelogError as error:
-            _refuse(context, answer, error)
-        else:
-            pending.append(answer)
-
-    def fill(ticket: Ticket[list[Topic | OnelogError]]) -> IncrementalAlterConfigsResponse:
-        error = ticket.error
-        outcomes = [error] * len(pending) if error is not None else ticket.result()
-        for answer, outcome in zip(pending, outcomes, strict=True):
-            if isinstance(outcome, BaseException):
-                _refuse(context, answer, outcome)
-        return IncrementalAlterConfigsResponse(responses=answers)
-
-    return Later(context.broker.alter_topics(wanted, validate_only=body.validate_only), answer=fill)
+    altering = _Altering(context, body.resources, _alteration)
+    return altering.outcome(IncrementalAlterConfigsResponse, validate_only=body.validate_only)
 
 
-def _alteration(context: Context, resource: AlterConfigsResource) -> AlterTopic:
+class _Altering:
+    """One request on its way: what can be wanted of each resource, beside the answers."""
+
+    def __init__(
+        self, context: Context, resources: Sequence[R], wanted_of: Callable[[Context, Topic, R], AlterTopic]
+    ) -> None:
+        self._context = context
+        self._answers: list[AlterConfigsResourceResponse] = []
+        self._pending: list[AlterConfigsResourceResponse] = []
+        self._wanted: list[AlterTopic] = []
+        times = Counter((one.resource_type, one.resource_name) for one in resources)
+        for resource in resources:
+            kind, name = resource.resource_type, resource.resource_name
+            answer = AlterConfigsResourceResponse(resource_type=kind, resource_name=name)
+            self._answers.append(answer)
+            try:
+                if times[kind, name] > 1:
+                    raise InvalidRequest(f"resource {name!r} stands there {times[kind, name]} times")
+                wanted = wanted_of(context, _altered(context, resource), resource)
+            except OnelogError as error:
+                _refuse(context, answer, error)
+            else:
+                self._wanted.append(wanted)
+                self._pending.append(answer)
+
+    def outcome(
+        self,
+        response: type[AlterConfigsResponse | IncrementalAlterConfigsResponse],
+        *,
+        validate_only: bool,
+    ) -> Outcome:
+        def fill(
+            ticket: Ticket[list[Topic | OnelogError]],
+        ) -> AlterConfigsResponse | IncrementalAlterConfigsResponse:
+            error = ticket.error
+            outcomes = [error] * len(self._pending) if error is not None else ticket.result()
+            for answer, outcome in zip(self._pending, outcomes, strict=True):
+                if isinstance(outcome, BaseException):
+                    _refuse(self._context, answer, outcome)
+            return response(responses=self._answers)
+
+        changed = self._context.broker.alter_topics(self._wanted, validate_only=validate_only)
+        return Later(changed, answer=fill)
+
+
+def _altered(context: Context, resource: WholeResource | AlterableResource) -> Topic:
+    """The topic that is to be altered; nothing else can be."""
     if resource.resource_type == RESOURCE_BROKER:
         raise InvalidRequest("the broker's settings are in its file; they do not change while it runs")
     if resource.resource_type != RESOURCE_TOPIC:
         raise _unknown_kind(resource.resource_type)
     topic = context.broker.topic(resource.resource_name)
-    now = {setting.name: setting for setting in context.broker.topic_settings(topic)}
     names = [config.name for config in resource.configs]
     if len(set(names)) != len(names):
         raise InvalidRequest(f"{topic.name}: a setting stands there twice")
+    return topic
+
+
+def _replacement(context: Context, topic: Topic, resource: WholeResource) -> AlterTopic:
+    for config in resource.configs:
+        if config.value is None:
+            raise InvalidRequest(f"{config.name}: no value; leave it out, and it gets its default")
+    changes = {config.name: config.value for config in resource.configs}
+    return AlterTopic(name=topic.name, changes=changes, replaces=True)
+
+
+def _alteration(context: Context, topic: Topic, resource: AlterableResource) -> AlterTopic:
+    now = {setting.name: setting for setting in context.broker.topic_settings(topic)}
     changes = {config.name: _changed(config, now.get(config.name)) for config in resource.configs}
     return AlterTopic(name=topic.name, changes=changes)
 

@@ -1,4 +1,4 @@
-"""Fetch and ListOffsets: reading, and where reading may begin."""
+"""Fetch, ListOffsets and OffsetForLeaderEpoch: reading, and where reading may begin."""
 
 from collections import Counter
 
@@ -15,12 +15,17 @@ from onelog.protocols.kafka.messages.fetch import (
     FetchableTopicResponse,
     FetchRequest,
     FetchResponse,
+    LeaderEpochEndOffset,
     ListOffsetsPartition,
     ListOffsetsPartitionResponse,
     ListOffsetsRequest,
     ListOffsetsResponse,
     ListOffsetsTopic,
     ListOffsetsTopicResponse,
+    OffsetForLeaderEpochRequest,
+    OffsetForLeaderEpochResponse,
+    OffsetForLeaderPartition,
+    OffsetForLeaderTopicResult,
     PartitionData,
 )
 from onelog.ticket import Ticket
@@ -210,4 +215,35 @@ def _offset(
         return answer
     answer.timestamp, answer.offset = found.timestamp_ms, found.offset
     answer.leader_epoch = found.leader_epoch
+    return answer
+
+
+def offset_for_leader_epoch(context: Context, request: Request) -> Outcome:
+    """Where the records of an epoch end, for readers that ask whether a log was cut since they read."""
+    body: OffsetForLeaderEpochRequest = request.body
+    return Reply(
+        OffsetForLeaderEpochResponse(
+            topics=[
+                OffsetForLeaderTopicResult(
+                    topic=topic.topic,
+                    partitions=[_epoch_end(context, topic.topic, part) for part in topic.partitions],
+                )
+                for topic in body.topics
+            ]
+        )
+    )
+
+
+def _epoch_end(context: Context, topic: str, part: OffsetForLeaderPartition) -> LeaderEpochEndOffset:
+    answer = LeaderEpochEndOffset(partition=part.partition)
+    try:
+        end = context.broker.list_offset(
+            topic, part.partition, at=Spot.LATEST, leader_epoch=part.current_leader_epoch
+        )
+    except OnelogError as error:
+        answer.error_code = context.refuse(error)
+        return answer
+    # A log has had one leader, so that its one epoch ends where the log does. No other is known.
+    if part.leader_epoch == end.leader_epoch:
+        answer.leader_epoch, answer.end_offset = end.leader_epoch, end.offset
     return answer

@@ -1,14 +1,14 @@
-"""FindCoordinator, OffsetCommit and OffsetFetch: how far groups have read, without membership."""
+"""FindCoordinator, OffsetCommit and OffsetFetch: where groups are, and how far they have read."""
 
 from collections.abc import Mapping, Sequence
 
-from onelog.broker.broker import Commit, Position
-from onelog.errors import InvalidRequest, OnelogError, UnknownMember
+from onelog.broker.broker import Commit, Membership, Position
+from onelog.errors import GroupNotEmpty, InvalidRequest, OnelogError, UnknownGroup
 from onelog.model import NO_TOPIC_ID, OFFSET_MAX, TopicName
 from onelog.protocols.contract import Later, Outcome, Reply
 from onelog.protocols.kafka.connection import Request
 from onelog.protocols.kafka.errors import Code, KafkaRefusal
-from onelog.protocols.kafka.handlers.context import TRANSACTIONS_REFUSED, Context, Refused, all_done
+from onelog.protocols.kafka.handlers.context import TRANSACTIONS_REFUSED, Context, all_done
 from onelog.protocols.kafka.messages.groups import (
     Coordinator,
     FindCoordinatorRequest,
@@ -86,12 +86,12 @@ def _coordinator(context: Context, key: str, key_type: int) -> Coordinator:
 def offset_commit(context: Context, request: Request) -> Outcome:
     """All positions of a request become durable together, or are refused one by one."""
     body: OffsetCommitRequest = request.body
-    stranger = _stranger(body, request.version)
+    by = Membership(body.member_id, body.generation_id_or_member_epoch, body.group_instance_id)
     topics: list[OffsetCommitResponseTopic] = []
     commits: list[Commit] = []
     answers: list[OffsetCommitResponsePartition] = []
     for topic in body.topics:
-        taken, partitions = _commits(context, topic, stranger)
+        taken, partitions = _commits(context, topic, body.retention_time_ms)
         topics.append(
             OffsetCommitResponseTopic(name=topic.name, topic_id=topic.topic_id, partitions=partitions)
         )
@@ -107,33 +107,30 @@ def offset_commit(context: Context, request: Request) -> Outcome:
         verdicts = ticket.result() if ticket.error is None else [ticket.error] * len(answers)
         for partition, verdict in zip(answers, verdicts, strict=True):
             if verdict is not None:
-                partition.error_code = context.refuse(verdict)
+                partition.error_code = context.refuse(_in_kafkas_words(verdict, request.version))
         return response
 
-    return Later(context.broker.commit_positions(body.group_id, commits), answer=answer)
+    return Later(context.broker.commit_positions(body.group_id, commits, by=by), answer=answer)
 
 
-def _stranger(body: OffsetCommitRequest, version: int) -> Refused | None:
-    """Why a commit that claims membership is refused: no group has members yet."""
-    if body.member_id:
-        return UnknownMember(group=body.group_id, member=body.member_id)
-    if body.generation_id_or_member_epoch >= 0:
-        is_new = version >= MEMBER_EPOCHS_SINCE
-        code = Code.GROUP_ID_NOT_FOUND if is_new else Code.ILLEGAL_GENERATION
-        return KafkaRefusal(code, f"group {body.group_id!r} has no generations; commit with generation -1")
-    return None
+def _in_kafkas_words(verdict: BaseException, version: int) -> BaseException:
+    """Why a whole group is refused is said in words of this request."""
+    if isinstance(verdict, GroupNotEmpty):
+        return KafkaRefusal(Code.UNKNOWN_MEMBER_ID, str(verdict))
+    if isinstance(verdict, UnknownGroup) and version < MEMBER_EPOCHS_SINCE:
+        return KafkaRefusal(Code.ILLEGAL_GENERATION, str(verdict))
+    return verdict
 
 
 def _commits(
-    context: Context, topic: OffsetCommitRequestTopic, refusal: Refused | None
+    context: Context, topic: OffsetCommitRequestTopic, retention_ms: int
 ) -> tuple[list[Commit | None], list[OffsetCommitResponsePartition]]:
     """What is to be committed of a topic, beside the answers; None where it is refused already."""
-    name = TopicName(topic.name)
-    if refusal is None:
-        try:
-            name = context.topic(topic.name, topic.topic_id).name
-        except OnelogError as error:
-            refusal = error
+    name, refusal = TopicName(topic.name), None
+    try:
+        name = context.topic(topic.name, topic.topic_id).name
+    except OnelogError as error:
+        refusal = error
     commits: list[Commit | None] = []
     answers = []
     for part in topic.partitions:
@@ -148,6 +145,7 @@ def _commits(
             offset=part.committed_offset,
             leader_epoch=part.committed_leader_epoch,
             note=part.committed_metadata or "",
+            keep_ms=retention_ms if retention_ms >= 0 else None,
         )
         commits.append(commit if reason is None else None)
     return commits, answers
@@ -192,8 +190,6 @@ class _Asked:
 
     def _ask(self) -> Ticket[Positions]:
         group, broker = self._group, self._context.broker
-        if group.member_id and group.member_epoch >= 0:
-            return Ticket.refused(UnknownMember(group=group.group_id, member=group.member_id))
         if group.topics is None:
             return broker.positions(group.group_id, None)
         partitions: list[tuple[TopicName, int]] = []

@@ -1,8 +1,8 @@
 """Metadata: who serves which partitions, and topics that come to be by being asked for."""
 
 from onelog.broker.broker import Topic
-from onelog.errors import OnelogError, UnknownTopic
-from onelog.model import topic_name
+from onelog.errors import InvalidRequest, OnelogError, UnknownTopic
+from onelog.model import NO_TOPIC_ID, topic_name
 from onelog.protocols.contract import Later, Outcome
 from onelog.protocols.kafka.connection import Request
 from onelog.protocols.kafka.handlers.context import (
@@ -22,30 +22,34 @@ from onelog.protocols.kafka.messages.topics import (
 )
 from onelog.ticket import Ticket
 
+# Two versions can ask by id, and have no way to answer without a name.
+BY_ID_SINCE = 12
+
 
 def metadata(context: Context, request: Request) -> Outcome:
     """What is told is durable: the answer waits for every change that it could have seen."""
     body: MetadataRequest = request.body
     # In version 0 there was no null, so that nothing stood for everything.
     wants_all = body.topics is None or (request.version == 0 and not body.topics)
-    asked = [] if body.topics is None or wants_all else [_found(context, one, body) for one in body.topics]
+    topics = [] if body.topics is None or wants_all else body.topics
+    asked = [_found(context, one, request) for one in topics]
 
     def answer(_: Ticket[None]) -> MetadataResponse:
         if wants_all:
-            topics = [_topic(context, topic, body) for topic in context.broker.topics()]
+            found = [_topic(context, topic, body) for topic in context.broker.topics()]
         else:
-            topics = [
-                _answer(context, one, ticket, body)
-                for one, ticket in zip(body.topics or (), asked, strict=True)
-            ]
-        return _response(context, topics, body)
+            found = [_answer(context, one, ticket, request) for one, ticket in zip(topics, asked, strict=True)]
+        return _response(context, found, body)
 
     return Later(all_done([*asked, context.broker.barrier()]), answer=answer)
 
 
-def _found(context: Context, asked: MetadataRequestTopic, body: MetadataRequest) -> Ticket[Topic]:
+def _found(context: Context, asked: MetadataRequestTopic, request: Request) -> Ticket[Topic]:
     """The topic, or its making."""
+    body: MetadataRequest = request.body
     try:
+        if request.version < BY_ID_SINCE and (asked.name is None or asked.topic_id != NO_TOPIC_ID):
+            raise InvalidRequest("before version 12 topics are asked for by their names")
         if asked.name is not None:
             topic_name(asked.name)
         return Ticket.resolved(context.topic(asked.name, asked.topic_id))
@@ -58,14 +62,14 @@ def _found(context: Context, asked: MetadataRequestTopic, body: MetadataRequest)
 
 
 def _answer(
-    context: Context, asked: MetadataRequestTopic, ticket: Ticket[Topic], body: MetadataRequest
+    context: Context, asked: MetadataRequestTopic, ticket: Ticket[Topic], request: Request
 ) -> MetadataResponseTopic:
     error = ticket.error
     if error is None:
-        return _topic(context, ticket.result(), body)
+        return _topic(context, ticket.result(), request.body)
     return MetadataResponseTopic(
         error_code=context.refuse(error),
-        name=asked.name,
+        name=asked.name if request.version >= BY_ID_SINCE else asked.name or "",
         topic_id=asked.topic_id,
         partitions=[],
         topic_authorized_operations=NOT_ASKED,

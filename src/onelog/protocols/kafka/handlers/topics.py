@@ -1,10 +1,10 @@
-"""CreateTopics, DeleteTopics, CreatePartitions: topics made, removed and widened."""
+"""CreateTopics, DeleteTopics, CreatePartitions, DeleteRecords: topics made, removed, widened and emptied."""
 
 from collections import Counter
 from collections.abc import Sequence
 from uuid import UUID
 
-from onelog.broker.broker import NewTopic, Topic
+from onelog.broker.broker import NewTopic, Spot, Topic
 from onelog.errors import InvalidPartitions, InvalidRequest, OnelogError
 from onelog.model import NO_TOPIC_ID
 from onelog.protocols.contract import Later, Outcome
@@ -23,6 +23,10 @@ from onelog.protocols.kafka.messages.topics import (
     CreateTopicsRequest,
     CreateTopicsResponse,
     DeletableTopicResult,
+    DeleteRecordsPartitionResult,
+    DeleteRecordsRequest,
+    DeleteRecordsResponse,
+    DeleteRecordsTopicResult,
     DeleteTopicsRequest,
     DeleteTopicsResponse,
     DeleteTopicState,
@@ -33,6 +37,7 @@ DEFAULT = -1
 DEFAULTS_SINCE = 4  # CreateTopics: -1 stands for the broker's default
 STATES_SINCE = 6  # DeleteTopics: by name or by id
 REPLICAS = 1
+HIGH_WATERMARK = -1  # DeleteRecords: all that is there
 
 
 def create_topics(context: Context, request: Request) -> Outcome:
@@ -49,8 +54,7 @@ def create_topics(context: Context, request: Request) -> Outcome:
         )
         answers.append(answer)
         try:
-            if times[topic.name] > 1:
-                raise InvalidRequest(f"topic {topic.name!r} stands there {times[topic.name]} times")
+            _check_once(f"topic {topic.name!r}", times[topic.name])
             count = _partition_count(topic, request.version, node_id)
         except (OnelogError, KafkaRefusal) as error:
             _refuse(context, answer, error)
@@ -68,6 +72,11 @@ def create_topics(context: Context, request: Request) -> Outcome:
         return CreateTopicsResponse(topics=answers)
 
     return Later(context.broker.create_topics(wanted, validate_only=body.validate_only), answer=fill)
+
+
+def _check_once(what: str, times: int) -> None:
+    if times > 1:
+        raise InvalidRequest(f"{what} stands there {times} times")
 
 
 def _partition_count(topic: CreatableTopic, version: int, node_id: int) -> int | None:
@@ -129,14 +138,20 @@ def delete_topics(context: Context, request: Request) -> Outcome:
         asked = body.topics
     else:
         asked = [DeleteTopicState(name=name, topic_id=NO_TOPIC_ID) for name in body.topic_names]
-    answers = [DeletableTopicResult(name=one.name, topic_id=one.topic_id) for one in asked]
+    times = Counter((one.name, one.topic_id) for one in asked)
+    answers = [DeletableTopicResult(name=name, topic_id=topic_id) for name, topic_id in times]
     pending: list[DeletableTopicResult] = []
     wanted: list[str | UUID] = []
-    for one, answer in zip(asked, answers, strict=True):
-        if (one.name is None) is (one.topic_id == NO_TOPIC_ID):
-            _refuse(context, answer, InvalidRequest("expected a topic's name or its id, and not both"))
+    for answer in answers:
+        name, topic_id = answer.name, answer.topic_id
+        try:
+            if (name is None) is (topic_id == NO_TOPIC_ID):
+                raise InvalidRequest("expected a topic's name or its id, and not both")
+            _check_once(f"topic {name or topic_id!s}", times[name, topic_id])
+        except InvalidRequest as error:
+            _refuse(context, answer, error)
             continue
-        wanted.append(one.topic_id if one.name is None else one.name)
+        wanted.append(topic_id if name is None else name)
         pending.append(answer)
 
     def fill(ticket: Ticket[list[Topic | OnelogError]]) -> DeleteTopicsResponse:
@@ -153,11 +168,15 @@ def delete_topics(context: Context, request: Request) -> Outcome:
 def create_partitions(context: Context, request: Request) -> Outcome:
     """One result for each topic, whatever became of the others."""
     body: CreatePartitionsRequest = request.body
-    tickets = [_grown(context, topic, validate_only=body.validate_only) for topic in body.topics]
+    times = Counter(topic.name for topic in body.topics)
+    topics = list({topic.name: topic for topic in body.topics}.values())
+    tickets = [
+        _grown(context, topic, times=times[topic.name], validate_only=body.validate_only) for topic in topics
+    ]
 
     def fill(_: Ticket[None]) -> CreatePartitionsResponse:
         results = []
-        for topic, ticket in zip(body.topics, tickets, strict=True):
+        for topic, ticket in zip(topics, tickets, strict=True):
             result = CreatePartitionsTopicResult(name=topic.name)
             if ticket.error is not None:
                 _refuse(context, result, ticket.error)
@@ -167,8 +186,11 @@ def create_partitions(context: Context, request: Request) -> Outcome:
     return Later(all_done(tickets), answer=fill)
 
 
-def _grown(context: Context, topic: CreatePartitionsTopic, *, validate_only: bool) -> Ticket[Topic]:
+def _grown(
+    context: Context, topic: CreatePartitionsTopic, *, times: int, validate_only: bool
+) -> Ticket[Topic]:
     try:
+        _check_once(f"topic {topic.name!r}", times)
         if topic.assignments is not None:
             added = topic.count - context.broker.topic(topic.name).partition_count
             if added > 0 and len(topic.assignments) != added:
@@ -179,6 +201,43 @@ def _grown(context: Context, topic: CreatePartitionsTopic, *, validate_only: boo
     except (OnelogError, KafkaRefusal) as error:
         return Ticket.refused(error)
     return context.broker.grow_partitions(topic.name, topic.count, validate_only=validate_only)
+
+
+def delete_records(context: Context, request: Request) -> Outcome:
+    """Each partition has its own outcome; answered when the new starts outlive a power cut."""
+    body: DeleteRecordsRequest = request.body
+    asked = [(topic.name, part) for topic in body.topics for part in topic.partitions]
+    tickets = [
+        context.broker.delete_records(
+            name, part.partition_index, Spot.LATEST if part.offset == HIGH_WATERMARK else part.offset
+        )
+        for name, part in asked
+    ]
+
+    def fill(_: Ticket[None]) -> DeleteRecordsResponse:
+        found = iter(tickets)
+        return DeleteRecordsResponse(
+            topics=[
+                DeleteRecordsTopicResult(
+                    name=topic.name,
+                    partitions=[
+                        _raised(context, part.partition_index, next(found)) for part in topic.partitions
+                    ],
+                )
+                for topic in body.topics
+            ]
+        )
+
+    return Later(all_done(tickets), answer=fill)
+
+
+def _raised(context: Context, partition: int, ticket: Ticket[int]) -> DeleteRecordsPartitionResult:
+    error = ticket.error
+    return DeleteRecordsPartitionResult(
+        partition_index=partition,
+        low_watermark=-1 if error is not None else ticket.result(),
+        error_code=Code.NONE if error is None else context.refuse(error),
+    )
 
 
 def _outcomes(ticket: Ticket[list[Topic | OnelogError]], count: int) -> list[Topic | BaseException]:

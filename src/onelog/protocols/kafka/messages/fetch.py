@@ -1,4 +1,4 @@
-"""Fetch (key 1) and ListOffsets (key 2)."""
+"""Fetch (key 1), ListOffsets (key 2) and OffsetForLeaderEpoch (key 23)."""
 
 from uuid import UUID
 
@@ -152,3 +152,46 @@ class ListOffsetsResponse:
 
     throttle_time_ms: int = i32(since=2)
     topics: list[ListOffsetsTopicResponse] = array32(ListOffsetsTopicResponse)
+
+
+@message()
+class OffsetForLeaderPartition:
+    partition: int = i32()
+    current_leader_epoch: int = i32(default=-1)
+    leader_epoch: int = i32()
+
+
+@message()
+class OffsetForLeaderTopic:
+    topic: str = text16()
+    partitions: list[OffsetForLeaderPartition] = array32(OffsetForLeaderPartition)
+
+
+@message(flexible=4, lengths=SIGNED)
+class OffsetForLeaderEpochRequest:
+    """Where did what a leader wrote end?"""
+
+    replica_id: int = i32(since=3, default=-2)
+    topics: list[OffsetForLeaderTopic] = array32(OffsetForLeaderTopic)
+
+
+@message()
+class LeaderEpochEndOffset:
+    error_code: int = i16()
+    partition: int = i32()
+    leader_epoch: int = i32(default=-1)
+    end_offset: int = i64(default=-1)
+
+
+@message()
+class OffsetForLeaderTopicResult:
+    topic: str = text16()
+    partitions: list[LeaderEpochEndOffset] = array32(LeaderEpochEndOffset)
+
+
+@message(flexible=4, lengths=SIGNED)
+class OffsetForLeaderEpochResponse:
+    """The ends; -1 where there was no such leader."""
+
+    throttle_time_ms: int = i32()
+    topics: list[OffsetForLeaderTopicResult] = array32(OffsetForLeaderTopicResult)

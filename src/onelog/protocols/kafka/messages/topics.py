@@ -1,10 +1,8 @@
-"""Topics and their settings: Metadata (3), CreateTopics (19), DeleteTopics (20), DescribeConfigs (32),
-CreatePartitions (37), IncrementalAlterConfigs (44).
-"""
+"""Topics: Metadata (3), CreateTopics (19), DeleteTopics (20), DeleteRecords (21), CreatePartitions (37)."""
 
 from uuid import UUID
 
-from onelog.binary.fields import array32, boolean, i8, i16, i32, text16, uuid
+from onelog.binary.fields import array32, boolean, i8, i16, i32, i64, text16, uuid
 from onelog.binary.message import SIGNED, message
 
 
@@ -158,58 +156,6 @@ class DeleteTopicsResponse:
 
 
 @message()
-class DescribeConfigsResource:
-    resource_type: int = i8()
-    resource_name: str = text16()
-    configuration_keys: list[str] | None = array32(text16(), nullable=True)
-
-
-@message(flexible=4, lengths=SIGNED)
-class DescribeConfigsRequest:
-    """Settings of resources; no keys means all."""
-
-    resources: list[DescribeConfigsResource] = array32(DescribeConfigsResource)
-    include_synonyms: bool = boolean()
-    include_documentation: bool = boolean(since=3)
-
-
-@message()
-class DescribeConfigsSynonym:
-    name: str = text16()
-    value: str | None = text16(nullable=True)
-    source: int = i8()
-
-
-@message()
-class DescribeConfigsResourceResult:
-    name: str = text16()
-    value: str | None = text16(nullable=True)
-    read_only: bool = boolean()
-    config_source: int = i8(default=-1)
-    is_sensitive: bool = boolean()
-    synonyms: list[DescribeConfigsSynonym] = array32(DescribeConfigsSynonym)
-    config_type: int = i8(since=3)
-    documentation: str | None = text16(nullable=True, since=3)
-
-
-@message()
-class DescribeConfigsResult:
-    error_code: int = i16()
-    error_message: str | None = text16(nullable=True)
-    resource_type: int = i8()
-    resource_name: str = text16()
-    configs: list[DescribeConfigsResourceResult] = array32(DescribeConfigsResourceResult)
-
-
-@message(flexible=4, lengths=SIGNED)
-class DescribeConfigsResponse:
-    """The settings, with where each value comes from."""
-
-    throttle_time_ms: int = i32()
-    results: list[DescribeConfigsResult] = array32(DescribeConfigsResult)
-
-
-@message()
 class CreatePartitionsAssignment:
     broker_ids: list[int] = array32(i32())
 
@@ -246,38 +192,41 @@ class CreatePartitionsResponse:
 
 
 @message()
-class AlterableConfig:
+class DeleteRecordsPartition:
+    partition_index: int = i32()
+    offset: int = i64()
+
+
+@message()
+class DeleteRecordsTopic:
     name: str = text16()
-    config_operation: int = i8()
-    value: str | None = text16(nullable=True)
+    partitions: list[DeleteRecordsPartition] = array32(DeleteRecordsPartition)
+
+
+@message(flexible=2, lengths=SIGNED)
+class DeleteRecordsRequest:
+    """Where logs are to begin; -1 is their end."""
+
+    topics: list[DeleteRecordsTopic] = array32(DeleteRecordsTopic)
+    timeout_ms: int = i32()
 
 
 @message()
-class AlterConfigsResource:
-    resource_type: int = i8()
-    resource_name: str = text16()
-    configs: list[AlterableConfig] = array32(AlterableConfig)
-
-
-@message(flexible=1, lengths=SIGNED)
-class IncrementalAlterConfigsRequest:
-    """Operations: 0 set, 1 delete, 2 append, 3 subtract."""
-
-    resources: list[AlterConfigsResource] = array32(AlterConfigsResource)
-    validate_only: bool = boolean()
-
-
-@message()
-class AlterConfigsResourceResponse:
+class DeleteRecordsPartitionResult:
+    partition_index: int = i32()
+    low_watermark: int = i64()
     error_code: int = i16()
-    error_message: str | None = text16(nullable=True)
-    resource_type: int = i8()
-    resource_name: str = text16()
 
 
-@message(flexible=1, lengths=SIGNED)
-class IncrementalAlterConfigsResponse:
-    """What became of each resource."""
+@message()
+class DeleteRecordsTopicResult:
+    name: str = text16()
+    partitions: list[DeleteRecordsPartitionResult] = array32(DeleteRecordsPartitionResult)
+
+
+@message(flexible=2, lengths=SIGNED)
+class DeleteRecordsResponse:
+    """Where each log begins now."""
 
     throttle_time_ms: int = i32()
-    responses: list[AlterConfigsResourceResponse] = array32(AlterConfigsResourceResponse)
+    topics: list[DeleteRecordsTopicResult] = array32(DeleteRecordsTopicResult)

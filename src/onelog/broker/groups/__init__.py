@@ -1,0 +1,1 @@
+"""Who reads together: groups with members, generations and leaders; state, rows, service."""

@@ -1,0 +1,1 @@
+"""Fluvio: a controller that tells what there is, and a unit that holds the records; two ports, one process."""

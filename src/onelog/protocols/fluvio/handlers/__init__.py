@@ -1,0 +1,1 @@
+"""What Fluvio's requests mean, by family."""

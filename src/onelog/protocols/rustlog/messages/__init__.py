@@ -1,0 +1,1 @@
+"""What RustLog's peers say to each other: a module for what is said in JSON, one for the binary form."""

@@ -1,0 +1,23 @@
+"""The lengths and numbers around a message."""
+
+import pytest
+
+from onelog.protocols.fluvio.framing import answer_head, frame_length
+from tests.support.fluvio_golden import capture, names
+
+
+@pytest.mark.parametrize("name", names())
+def test_a_captured_frame_has_the_length_that_it_says(name: str) -> None:
+    for frame in capture(name):
+        assert frame_length(frame.data) == len(frame.data) - 4
+
+
+@pytest.mark.parametrize("name", names())
+def test_a_captured_answer_begins_as_ours_would(name: str) -> None:
+    for frame in capture(name):
+        if not frame.is_request:
+            assert frame.data[:8] == answer_head(frame.correlation_id, len(frame.data) - 8)
+
+
+def test_a_length_may_be_anything() -> None:
+    assert frame_length(b"\xff\xff\xff\xff") == -1
