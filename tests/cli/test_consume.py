@@ -60,6 +60,9 @@ def test_arguments_become_values() -> None:
         ["t", "--from", "@5", "--dialect", "rustlog"],
         ["t", "--from", "@5", "--dialect", "rustlog-binary"],
         ["t", "--from", "@5", "--dialect", "tank"],
+        ["t", "--group", "g", "--dialect", "tank"],
+        ["t", "--group", "g", "--partition", "1"],
+        ["t", "--group", "g", "--from", "5"],
     ],
 )
 def test_wrong_usage_is_2(words: list[str], capsys: pytest.CaptureFixture[str]) -> None:
@@ -175,3 +178,11 @@ def test_what_is_printed_as_json_can_be_produced_again(
     assert main(["consume", "copied", "--format", "json", "--bootstrap", broker.bootstrap]) == 0
     again = capsys.readouterr().out.replace('"topic":"copied"', '"topic":"filled"')
     assert sorted(again.splitlines()) == sorted(printed.splitlines())
+
+
+def test_a_group_goes_on_where_it_stands(filled: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    mine = ["--group", "printers"]
+    assert len(values(capsys, filled, *mine, "--count", "3")) == 3
+    assert len(values(capsys, filled, *mine)) == 2
+    assert values(capsys, filled, *mine) == []
+    assert len(values(capsys, filled)) == 5, "without the group all is there"

@@ -58,11 +58,23 @@ class NewTopic:
 
 
 @dataclass(frozen=True, slots=True)
+class ListChange:
+    """Words, separated by commas, that are added to a list or taken from it, whatever it holds by then."""
+
+    added: str = ""
+    removed: str = ""
+
+
+# What becomes of a setting; None brings its default back.
+SettingChange = str | ListChange | None
+
+
+@dataclass(frozen=True, slots=True)
 class AlterTopic:
-    """Settings to be changed; None brings a default back. replaces: what is not named, too, gets its default."""
+    """Settings to be changed. replaces: what is not named gets its default."""
 
     name: str
-    changes: Mapping[str, str | None]
+    changes: Mapping[str, SettingChange]
     replaces: bool = False
 
 

@@ -3,6 +3,7 @@
 import argparse
 import sys
 from collections.abc import Iterator
+from contextlib import ExitStack
 from typing import BinaryIO
 
 from onelog.cli.arguments import (
@@ -16,11 +17,14 @@ from onelog.cli.arguments import (
     whole,
 )
 from onelog.cli.formats import PRINTERS, SEPARATOR, Placed, Text
+from onelog.cli.members import MemberReader
 from onelog.cli.output import CommandFailed, Progress
 from onelog.cli.readers import FlyMQReader, KafkaReader, Reader, RustLogReader, TankReader, first_offsets
+from onelog.client.kafka.admin import Spot
 from onelog.model import Isolation
 
 WAIT_MS = 500
+SPOTS = {Where.EARLIEST: Spot.EARLIEST, Where.LATEST: Spot.LATEST}
 
 
 def add(parser: argparse.ArgumentParser) -> None:
@@ -43,6 +47,11 @@ def add(parser: argparse.ArgumentParser) -> None:
         type=whole(0),
         action="append",
         help="only this one; repeatable (default: all)",
+    )
+    parser.add_argument(
+        "--group",
+        metavar="GROUP",
+        help="read as a member of this group: on from where it stands, and the partitions that are ours",
     )
     parser.add_argument("--count", metavar="N", type=whole(1), help="stop after so many records")
     parser.add_argument("--follow", action="store_true", help="go on at the end, and print what comes")
@@ -74,6 +83,8 @@ def run(args: argparse.Namespace) -> int:
     """Print until the end, the count, or Ctrl-C."""
     if args.dialect in (*RUSTLOG_FORMS, "tank") and args.start.where is Where.TIME:
         args.parser.error("--from: this dialect cannot look for a time; use --dialect kafka, or an offset")
+    if args.group is not None:
+        _check_group(args)
     text = Text(separator=args.key_separator, null=args.null)
     printer = PRINTERS[args.format]
     progress = Progress()
@@ -81,8 +92,8 @@ def run(args: argparse.Namespace) -> int:
     # A person who looks at the records needs no progress between them.
     quiet = sys.stdout.isatty()
     count = 0
-    with _reader(args) as reader:
-        for lot in placed(reader, args):
+    with ExitStack() as closing:
+        for lot in _lots(args, closing):
             for each in lot:
                 out.write(printer(each, text))
                 count += 1
@@ -94,6 +105,39 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
+def _check_group(args: argparse.Namespace) -> None:
+    if args.dialect != "kafka":
+        args.parser.error("--group: only with --dialect kafka; groups of the other dialects have no members")
+    if args.partition is not None:
+        args.parser.error(
+            "--group: which partitions are read is shared out in the group; leave out --partition"
+        )
+    if args.start.where not in SPOTS:
+        args.parser.error(
+            "--from: with --group earliest or latest, where the group has no position; "
+            "`onelog groups reset` gives it one"
+        )
+
+
+def _lots(args: argparse.Namespace, closing: ExitStack) -> Iterator[list[Placed]]:
+    if args.group is None:
+        return placed(closing.enter_context(_reader(args)), args)
+    member = MemberReader(
+        bootstrap_of(args),
+        args.topic,
+        args.group,
+        start=SPOTS[args.start.where],
+        timeout_s=args.timeout,
+        isolation=_isolation(args),
+    )
+    return closing.enter_context(member).lots(follow=args.follow, count=args.count)
+
+
+def _isolation(args: argparse.Namespace) -> Isolation:
+    committed = args.isolation == "committed"
+    return Isolation.READ_COMMITTED if committed else Isolation.READ_UNCOMMITTED
+
+
 def _reader(args: argparse.Namespace) -> Reader:
     bootstrap = bootstrap_of(args)
     if args.dialect in RUSTLOG_FORMS:
@@ -103,9 +147,7 @@ def _reader(args: argparse.Namespace) -> Reader:
         return TankReader(bootstrap, args.topic, timeout_s=args.timeout)
     if args.dialect == "flymq":
         return FlyMQReader(bootstrap, args.topic, timeout_s=args.timeout)
-    committed = args.isolation == "committed"
-    isolation = Isolation.READ_COMMITTED if committed else Isolation.READ_UNCOMMITTED
-    return KafkaReader(bootstrap, args.topic, timeout_s=args.timeout, isolation=isolation)
+    return KafkaReader(bootstrap, args.topic, timeout_s=args.timeout, isolation=_isolation(args))
 
 
 def placed(reader: Reader, args: argparse.Namespace) -> Iterator[list[Placed]]:

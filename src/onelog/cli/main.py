@@ -48,6 +48,7 @@ COMMANDS: Mapping[str, Command] = {
     "topics": Command("onelog.cli.topics", "list, create, describe, alter and delete topics"),
     "produce": Command("onelog.cli.produce", "write records from lines, a file or arguments to a topic"),
     "consume": Command("onelog.cli.consume", "print the records of a topic"),
+    "groups": Command("onelog.cli.groups", "list, describe, reset and delete groups, with their lag"),
     "pipeline": Command("onelog.cli.pipeline", "run the flows of a pipeline.toml on Spark"),
     "land": Command("onelog.cli.land", "land a topic as a table"),
     "audit": Command("onelog.cli.audit", "compare a landed table with the log"),

@@ -18,7 +18,7 @@ from onelog.broker.topics.settings import (
     described,
     policy_of,
 )
-from onelog.broker.values import Topic
+from onelog.broker.values import ListChange, Topic
 from onelog.errors import InvalidConfig
 from onelog.model import TopicName
 from onelog.storage.log import LogSettings
@@ -205,3 +205,20 @@ def test_all_settings_are_described_and_the_own_ones_marked() -> None:
 def test_a_slip_of_the_pen_is_refused_with_the_nearest_name() -> None:
     with pytest.raises(InvalidConfig, match=r"did you mean retention\.ms\?"):
         checked("retentoin.ms", "5")
+
+
+def test_words_are_added_to_a_list_and_taken_from_it_as_it_stands() -> None:
+    name = "cleanup.policy"
+    assert changed({}, {name: ListChange(added=" delete ,delete")}) == {name: "delete"}
+    assert changed({name: "delete"}, {name: ListChange(removed="compact")}) == {name: "delete"}
+    with pytest.raises(InvalidConfig, match="only value that has an effect"):
+        changed({}, {name: ListChange(added="compact")})
+    with pytest.raises(InvalidConfig, match="only value that has an effect"):
+        changed({}, {name: ListChange(removed="delete")})
+
+
+def test_only_a_list_is_added_to() -> None:
+    with pytest.raises(InvalidConfig, match="a list, to add to or take from"):
+        changed({}, {"retention.ms": ListChange(added="1")})
+    with pytest.raises(InvalidConfig, match="the name of a topic's setting"):
+        changed({}, {"no.such": ListChange(added="1")})

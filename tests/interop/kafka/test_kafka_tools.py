@@ -3,6 +3,9 @@
 import json
 import shutil
 import subprocess
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -10,7 +13,12 @@ from confluent_kafka import OFFSET_BEGINNING, Consumer, Producer, TopicPartition
 
 from onelog.binary.compression import Codec
 from onelog.client.kafka import consumer as ours
+from onelog.client.kafka.assignors import COOPERATIVE_STICKY, RANGE, Assignor
 from onelog.client.kafka.client import KafkaClient
+from onelog.client.kafka.group_consumer import GroupConsumer
+from onelog.client.kafka.joining import MemberTimes
+from onelog.client.kafka.producer import Producer as OurProducer
+from onelog.records.record import Record
 from tests.support.source_tree import ROOT
 
 JARS = ROOT / ".cache" / "interop" / "java" / "lib"
@@ -23,13 +31,18 @@ pytestmark = [
     ),
 ]
 PATIENCE_S = 60
+TIMES = MemberTimes(session_s=6.0, rebalance_s=20.0)
 TOOLS = "org.apache.kafka.tools"
 TIMES_MS = [1_900_000_000_000, 1_900_000_000_500]
 
 
-def java(main: str, *arguments: str, stdin: bytes = b"") -> str:
+def java_command(main: str, *arguments: str) -> list[str]:
     flags = ["-Xmx256m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1"]
-    command = ["java", *flags, "-cp", f"{JARS}/*", main, *arguments]
+    return ["java", *flags, "-cp", f"{JARS}/*", main, *arguments]
+
+
+def java(main: str, *arguments: str, stdin: bytes = b"") -> str:
+    command = java_command(main, *arguments)
     done = subprocess.run(command, input=stdin, capture_output=True, timeout=PATIENCE_S, check=False)
     assert done.returncode == 0, done.stdout.decode() + done.stderr.decode()
     return done.stdout.decode()
@@ -161,3 +174,55 @@ def test_snappy_is_read_by_the_others_in_the_framing_of_java_and_of_librdkafka(
     messages = consumer.consume(100, timeout=PATIENCE_S)
     consumer.close()
     assert [message.value() for message in messages] == [v.encode() for v in values * 2]
+
+
+STRATEGIES = {
+    RANGE: "org.apache.kafka.clients.consumer.RangeAssignor",
+    COOPERATIVE_STICKY: "org.apache.kafka.clients.consumer.CooperativeStickyAssignor",
+}
+
+
+@contextmanager
+def console_consumer(bootstrap: str, topic: str, assignor: Assignor, out: Path) -> Iterator[None]:
+    """Java's member of the group that is called like the topic; what it reads goes to a file."""
+    arguments = ["--bootstrap-server", bootstrap, "--topic", topic, "--group", topic]
+    for setting in (f"partition.assignment.strategy={STRATEGIES[assignor]}", "heartbeat.interval.ms=500"):
+        arguments += ["--command-property", setting]
+    with out.open("wb") as stdout, (out.parent / "stderr").open("wb") as stderr:
+        running = subprocess.Popen(
+            java_command(f"{TOOLS}.consumer.ConsoleConsumer", *arguments), stdout=stdout, stderr=stderr
+        )
+        try:
+            yield
+        finally:
+            running.terminate()
+            running.wait(PATIENCE_S)
+
+
+@pytest.mark.parametrize("assignor", STRATEGIES, ids=lambda each: each.name)
+def test_javas_member_and_ours_share_a_group(
+    bootstrap: str, topic: str, tmp_path: Path, assignor: Assignor
+) -> None:
+    topics(bootstrap, "--create", "--topic", topic, "--partitions", "4")
+    with (
+        KafkaClient(bootstrap) as client,
+        GroupConsumer(client, topic, [topic], assignor=assignor, times=TIMES) as ours_in_it,
+        console_consumer(bootstrap, topic, assignor, tmp_path / "read"),
+    ):
+        deadline_s = time.monotonic() + PATIENCE_S
+        while len(ours_in_it.places) != 2:
+            assert time.monotonic() < deadline_s
+            ours_in_it.poll(wait_ms=100)
+        said = {f"{partition}-{number}" for partition in range(4) for number in range(5)}
+        for value in sorted(said):
+            now_ms = time.time_ns() // 1_000_000
+            OurProducer(client).send(topic, [Record(None, value.encode(), now_ms)], partition=int(value[0]))
+        read: list[str] = []
+        theirs: list[str] = []
+        while len(read) + len(theirs) < len(said):
+            assert time.monotonic() < deadline_s, (read, theirs)
+            for fetched in ours_in_it.poll(wait_ms=100):
+                read += [(record.value or b"").decode() for _, record in fetched.records()]
+            theirs = (tmp_path / "read").read_text(encoding="utf-8").split()
+    assert sorted([*read, *theirs]) == sorted(said)
+    assert len(read) == len(theirs)

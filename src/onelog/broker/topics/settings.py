@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from enum import Enum
 
-from onelog.broker.values import SettingValue, Topic
+from onelog.broker.values import ListChange, SettingChange, SettingValue, Topic
 from onelog.errors import InvalidConfig
 from onelog.storage.log import LogSettings
 from onelog.storage.retention import Limits
@@ -155,10 +155,11 @@ def policy_of(own: Mapping[str, str]) -> TopicPolicy:
     )
 
 
-def changed(own: Mapping[str, str], changes: Mapping[str, str | None]) -> dict[str, str]:
+def changed(own: Mapping[str, str], changes: Mapping[str, SettingChange]) -> dict[str, str]:
     """The settings after the changes, in one spelling, or InvalidConfig."""
     settings = dict(own)
-    for name, text in changes.items():
+    for name, change in changes.items():
+        text = _listed(own, name, change) if isinstance(change, ListChange) else change
         value = None if text is None else checked(name, text)
         if name not in BY_NAME:
             raise _unknown(name, str(text))
@@ -170,10 +171,12 @@ def changed(own: Mapping[str, str], changes: Mapping[str, str | None]) -> dict[s
 
 
 def altered(
-    own: Mapping[str, str], changes: Mapping[str, str | None], *, replaces: bool = False
+    own: Mapping[str, str], changes: Mapping[str, SettingChange], *, replaces: bool = False
 ) -> dict[str, str]:
     """The settings of a topic that is there after the changes, or InvalidConfig."""
     wanted, before = changes.get(DURABILITY), own.get(DURABILITY, Durability.SYNC.value)
+    if isinstance(wanted, ListChange):
+        wanted = _listed(own, DURABILITY, wanted)
     if wanted is not None and checked(DURABILITY, wanted) != before:
         expected = f"{before!r}: it is chosen when a topic is made, for good"
         raise InvalidConfig(key=DURABILITY, value=wanted, expected=expected)
@@ -181,6 +184,19 @@ def altered(
         # Whoever replaces all settings by a list of his own does not mean this one.
         own = {name: value for name, value in own.items() if name == DURABILITY}
     return changed(own, {name: value for name, value in changes.items() if name != DURABILITY})
+
+
+def _listed(own: Mapping[str, str], name: str, change: ListChange) -> str:
+    """The list after the change; each word stands there once."""
+    setting = BY_NAME.get(name)
+    text = change.added or change.removed
+    if setting is None:
+        raise _unknown(name, text)
+    if setting.kind != "list":
+        raise InvalidConfig(key=name, value=text, expected="a list, to add to or take from")
+    words = _split(own.get(name, setting.default))
+    gone = _split(change.removed)
+    return ",".join(dict.fromkeys(word for word in [*words, *_split(change.added)] if word not in gone))
 
 
 def _unknown(name: str, text: str) -> InvalidConfig:
@@ -244,7 +260,11 @@ def _word(setting: TopicSetting, text: str) -> str:
 
 
 def _words(setting: TopicSetting, text: str) -> str:
-    return ",".join(word.strip() for word in text.split(",") if word.strip())
+    return ",".join(_split(text))
+
+
+def _split(text: str) -> list[str]:
+    return [word.strip() for word in text.split(",") if word.strip()]
 
 
 _KINDS: Mapping[str, Callable[[TopicSetting, str], str]] = {

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from uuid import UUID
 
 from onelog.broker.topics.settings import altered, changed
-from onelog.broker.values import Topic
+from onelog.broker.values import SettingChange, Topic
 from onelog.errors import InvalidName, InvalidPartitions, TopicExists, UnknownTopic, UnknownTopicId
 from onelog.model import TopicId, TopicName, topic_name
 
@@ -41,10 +41,10 @@ class Delete:
 
 @dataclass(frozen=True, slots=True)
 class Alter:
-    """Change settings; None brings a default back. replaces: it has no others of its own afterwards."""
+    """Change settings. replaces: it has no others of its own afterwards."""
 
     name: str
-    changes: Mapping[str, str | None]
+    changes: Mapping[str, SettingChange]
     replaces: bool = False
 
 

@@ -82,6 +82,11 @@ class GroupConsumer(Closing):
             self._next[fetched.topic, fetched.partition] = fetched.next_offset
         return found
 
+    def seek(self, place: Place, offset: int) -> None:
+        """Go on from there, where the place is this member's; what lies before counts as read."""
+        if place in self._next:
+            self._next[place] = offset
+
     def commit(self, positions: Mapping[Place, int] | None = None) -> bool:
         """Keep where the group is: behind all that was handed out, unless told otherwise.
 

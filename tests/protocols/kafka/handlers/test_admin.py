@@ -191,6 +191,17 @@ def test_only_what_is_asked_for_and_there_is_told(peer: KafkaPeer) -> None:
     assert sizes(log_dir(peer, [])) == {}
 
 
+def test_a_partition_that_is_closed_is_left_out(peer: KafkaPeer) -> None:
+    create_topic(peer, "orders", partitions=2)
+    for partition in range(2):
+        peer.ask(PRODUCE, 9, produce_request(batch(), partition=partition))
+    segment = peer.house.path / "orders-0" / f"{0:020}.log"
+    segment.unlink()
+    segment.mkdir()
+    peer.house.restart()
+    assert list(sizes(log_dir(peer.house.peer()))) == [("orders", 1)]
+
+
 def test_a_directory_that_cannot_be_asked_is_a_storage_error(
     peer: KafkaPeer, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -4,7 +4,7 @@ from typing import Any
 import pytest
 
 from onelog.protocols.kafka.errors import Code
-from onelog.protocols.kafka.handlers.configs import APPEND, DELETE, SET, SUBTRACT
+from onelog.protocols.kafka.handlers.configs import Operation
 from onelog.protocols.kafka.messages.configs import (
     AlterableConfig,
     AlterableResource,
@@ -29,6 +29,7 @@ from tests.support.kafka_peer import KafkaHouse, KafkaPeer
 from tests.support.kafka_talk import batch, create_topic, list_offset, only, produce_request
 
 TOPIC, BROKER, LOGGER = 2, 4, 8
+SET, DELETE, APPEND, SUBTRACT = Operation
 
 
 def describe(

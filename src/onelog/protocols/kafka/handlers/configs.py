@@ -2,10 +2,11 @@
 
 from collections import Counter
 from collections.abc import Callable, Sequence
+from enum import IntEnum
 from typing import TypeVar
 
-from onelog.broker.broker import AlterTopic, SettingValue, Topic
-from onelog.errors import InvalidConfig, InvalidRequest, OnelogError
+from onelog.broker.broker import AlterTopic, ListChange, SettingChange, SettingValue, Topic
+from onelog.errors import InvalidRequest, OnelogError
 from onelog.protocols.contract import Later, Outcome
 from onelog.protocols.kafka.connection import Request
 from onelog.protocols.kafka.errors import Code
@@ -38,8 +39,16 @@ SOURCE_TOPIC = 1
 SOURCE_BROKER_FILE = 4
 SOURCE_DEFAULT = 5
 
-SET, DELETE, APPEND, SUBTRACT = range(4)
 KINDS = {"boolean": 1, "string": 2, "int": 3, "short": 4, "long": 5, "double": 6, "list": 7}
+
+
+class Operation(IntEnum):
+    """What IncrementalAlterConfigs may do to a setting."""
+
+    SET = 0
+    DELETE = 1
+    APPEND = 2
+    SUBTRACT = 3
 
 
 def source_of(setting: SettingValue) -> int:
@@ -201,32 +210,23 @@ def _replacement(context: Context, topic: Topic, resource: WholeResource) -> Alt
     return AlterTopic(name=topic.name, changes=changes, replaces=True)
 
 
-def _alteration(context: Context, topic: Topic, resource: AlterableResource) -> AlterTopic:
-    now = {setting.name: setting for setting in context.broker.topic_settings(topic)}
-    changes = {config.name: _changed(config, now.get(config.name)) for config in resource.configs}
+def _alteration(_: Context, topic: Topic, resource: AlterableResource) -> AlterTopic:
+    changes = {config.name: _change(config) for config in resource.configs}
     return AlterTopic(name=topic.name, changes=changes)
 
 
-def _changed(config: AlterableConfig, now: SettingValue | None) -> str | None:
-    """The value that an operation leads to; None brings the default back."""
-    operation, value = config.config_operation, config.value
-    if operation == DELETE:
-        return None
-    if value is None or operation not in (SET, APPEND, SUBTRACT):
-        raise InvalidRequest(f"{config.name}: operation {operation} with the value {value!r}")
-    if operation == SET:
-        return value
-    if now is None or now.kind != "list":
-        raise InvalidConfig(key=config.name, value=value, expected="a list, to add to or take from")
-    present = _words(now.value)
-    words = _words(value)
-    if operation == APPEND:
-        return ",".join([*present, *(word for word in words if word not in present)])
-    return ",".join(word for word in present if word not in words)
-
-
-def _words(text: str) -> Sequence[str]:
-    return [word.strip() for word in text.split(",") if word.strip()]
+def _change(config: AlterableConfig) -> SettingChange:
+    value: str | None = config.value
+    match config.config_operation:
+        case Operation.DELETE:
+            return None
+        case Operation.SET if value is not None:
+            return value
+        case Operation.APPEND if value is not None:
+            return ListChange(added=value)
+        case Operation.SUBTRACT if value is not None:
+            return ListChange(removed=value)
+    raise InvalidRequest(f"{config.name}: operation {config.config_operation} with the value {value!r}")
 
 
 def _unknown_kind(resource_type: int) -> InvalidRequest:
