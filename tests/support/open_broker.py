@@ -19,13 +19,16 @@ from tests.support.hand_clock import HandClock
 async def open_broker(
     path: Path, *, clock: Clock | None = None, settings: BrokerSettings | None = None
 ) -> AsyncIterator[Broker]:
-    """Opened, and cleanly closed at the end. A failure of its disk fails the test."""
+    """Opened, and cleanly closed at the end. A failure of its disk fails the test.
+
+    Without settings of the test, groups begin at once: nobody moves the clock while they gather.
+    """
     failures: list[OnelogError] = []
     broker = await Broker.open(
         store=Store.open(RealDisk(), str(path), migrations=MIGRATIONS),
         clock=clock or HandClock(),
         metrics=Metrics(),
-        settings=settings or BrokerSettings(),
+        settings=settings or BrokerSettings(group_initial_rebalance_delay_ms=0),
         on_failure=failures.append,
     )
     try:

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from onelog.broker.broker import Commit
+from onelog.broker.broker import Commit, Leaving
 from onelog.broker.subscribers import SUBSCRIPTIONS_MAX
 from onelog.errors import GroupNotEmpty, OnelogError, UnknownMember
 from onelog.model import TopicName
@@ -13,6 +13,7 @@ from onelog.records.record import Record
 from onelog.ticket import Ticket
 from tests.support.flymq_peer import ADDRESS, Peer, peer_of_a_broker
 from tests.support.flymq_wire import commit, frame, i32, produce, subscribe, text, text8, u64
+from tests.support.group_desk import joining
 
 LOGS = TopicName("logs")
 DONE = b"\1\0\0"
@@ -323,6 +324,23 @@ async def test_a_group_that_may_not_be_deleted_stays_as_it_is(
         monkeypatch.setattr(peer.broker, "delete_positions", lambda *_: refusal)
         assert (await peer.refused(frame(0x65, text("g")))).startswith("group has members")
         assert await peer.ask(0x62) == i32(1) + summary("g", 1, (0, 5))
+
+
+async def test_a_group_with_members_is_moved_and_deleted_by_nobody_else(tmp_path: Path) -> None:
+    async with peer_of_a_broker(tmp_path) as peer:
+        await peer.granted(commit("logs", "g", 5))
+        await begun(peer, "commit")
+        joined = await peer.broker.join_group(joining(group="g", topics=["logs"]))
+        for refused in (
+            commit("logs", "g", 6),
+            reset("earliest"),
+            seek(0, group="g"),
+            frame(0x65, text("g")),
+        ):
+            assert (await peer.refused(refused)).startswith("group has members that commit for it")
+        assert await peer.ask(0x62) == i32(1) + summary("g", 1, (0, 5))
+        await peer.broker.leave_group("g", [Leaving(joined.member)])
+        assert await peer.granted(commit("logs", "g", 6)) == DONE
 
 
 async def test_a_group_that_only_reads_is_deleted_too(tmp_path: Path) -> None:

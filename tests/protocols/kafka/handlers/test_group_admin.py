@@ -144,7 +144,7 @@ def test_groups_with_members_and_with_positions_are_listed_in_every_version(
     ],
 )
 def test_groups_are_filtered_by_state_and_type(
-    house: KafkaHouse, filters: dict[str, list[str]], names: list[str]
+    house: KafkaHouse, filters: dict[str, Any], names: list[str]
 ) -> None:
     create_topic(house.peer(), "orders")
     committed(house, "simple", ORDERS)

@@ -388,7 +388,7 @@ def test_an_instance_commits_under_its_name_of_now(house: KafkaHouse) -> None:
 
 def test_the_topics_of_a_subscription_are_found_in_every_version() -> None:
     for version in range(4):
-        assert topics_of(subscription("a", "b", version=version)) == {"a", "b"}
+        assert topics_of(subscription("a", "b", version=version)) == frozenset({"a", "b"})
     assert topics_of(subscription()) == frozenset()
 
 

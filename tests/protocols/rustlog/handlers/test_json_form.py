@@ -6,13 +6,14 @@ from typing import Any
 
 import pytest
 
-from onelog.broker.broker import AlterTopic, Commit, NewTopic, Read, ReadResult
+from onelog.broker.broker import AlterTopic, Commit, Leaving, NewTopic, Read, ReadResult
 from onelog.errors import DiskFailed, DiskFull, GroupNotEmpty, OnelogError, UnknownMember
 from onelog.metrics import LOSSES, REFUSALS
 from onelog.protocols.contract import Later
 from onelog.protocols.rustlog.framing import FRAME_BYTES_MAX
 from onelog.records.record import Header, Record
 from onelog.ticket import Ticket
+from tests.support.group_desk import joining
 from tests.support.hand_clock import HandClock
 from tests.support.open_broker import open_broker
 from tests.support.rustlog_peer import LOGS, Message, Peer, peer_of_a_broker, produce
@@ -245,6 +246,18 @@ async def test_a_commit_to_the_unknown_has_no_success(tmp_path: Path) -> None:
             assert answer == {"type": "OffsetCommitResponse", "success": False}
             answer = await peer.ask("OffsetFetch", group="a", topic=topic, partition=partition)
             assert answer == {"type": "OffsetFetchResponse", "offset": None}
+
+
+async def test_only_its_members_commit_for_a_group_that_has_some(tmp_path: Path) -> None:
+    async with peer_of_a_broker(tmp_path) as peer:
+        request = {"group": "a", "topic": "logs", "partition": 0, "offset": 1}
+        assert (await peer.ask("OffsetCommit", **request))["success"]
+        joined = await peer.broker.join_group(joining(group="a"))
+        for offset in (1, 2):
+            answer = await peer.ask("OffsetCommit", **{**request, "offset": offset})
+            assert answer == {"type": "OffsetCommitResponse", "success": False}
+        await peer.broker.leave_group("a", [Leaving(joined.member)])
+        assert (await peer.ask("OffsetCommit", **{**request, "offset": 2}))["success"]
 
 
 @pytest.mark.parametrize("error", [GroupNotEmpty(group="a"), UnknownMember(group="a", member="")])

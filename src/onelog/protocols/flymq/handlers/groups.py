@@ -5,7 +5,8 @@ generations or assignments: any connection reads and commits anything. A group i
 has a position or a subscriber.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from typing import Any, Final
 
 from onelog.broker.broker import Commit as PositionCommit
@@ -184,10 +185,7 @@ def delete_group(context: Context, request: DeleteGroup) -> Outcome:
         deleting: Ticket[list[OnelogError | None]] = Ticket.resolved([])
         if places:
             deleting = context.broker.delete_positions(request.group, places)
-        if not deleting.done or deleting.error is None:
-            for topic in topics:
-                context.broker.forget_subscribers(request.group, topic)
-        return deleting
+        return deleting.then(lambda outcomes: _without_readers(context, request.group, topics, outcomes))
 
     found = context.broker.positions(request.group)
     found.add_callback(lambda done: follow(lambda: forget(done.result()), gone))
@@ -262,6 +260,17 @@ def _done(outcomes: list[OnelogError | None]) -> Done:
 def _place(outcomes: list[OnelogError | None], offset: int) -> Place:
     _done(outcomes)
     return Place(offset=offset)
+
+
+def _without_readers(
+    context: Context, group: str, topics: Iterable[TopicName], outcomes: list[OnelogError | None]
+) -> list[OnelogError | None]:
+    """Nobody counts as a reader of a group that is gone; of one that stays, everybody does."""
+    if not any(outcomes):
+        for topic in topics:
+            with suppress(UnknownTopic):  # gone meanwhile, and its readers with it
+                context.broker.forget_subscribers(group, topic)
+    return outcomes
 
 
 def _is_sayable(group: str) -> bool:
