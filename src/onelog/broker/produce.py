@@ -17,6 +17,7 @@ from onelog.clock import Clock
 from onelog.errors import InvalidTimestamp, OnelogError, RecordTooLarge
 from onelog.metrics import Metrics
 from onelog.records.batch import Batch
+from onelog.records.control import Marker
 from onelog.records.record import TimestampType
 from onelog.ticket import Ticket
 
@@ -35,6 +36,20 @@ class Producing:
         """One ticket each, in their order; the order in the logs is fixed on return."""
         now_ms = self._clock.wall_ms()
         return [self._append(append, rules, now_ms) for append in appends]
+
+    def end_transaction(
+        self, topic: str, partition: int, marker: Marker, *, producer_id: int, producer_epoch: int
+    ) -> Ticket[AppendResult]:
+        """A producer's transaction ends in this partition, as was durably decided."""
+        try:
+            return self._served.partition(topic, partition).end_transaction(
+                marker,
+                producer_id=producer_id,
+                producer_epoch=producer_epoch,
+                now_ms=self._clock.wall_ms(),
+            )
+        except OnelogError as error:
+            return Ticket.refused(error)
 
     def _append(self, append: Append, rules: ProduceRules, now_ms: int) -> Ticket[AppendResult]:
         try:

@@ -13,16 +13,15 @@ system calls only. When to write what is decided above; so is what the settings 
 
 from bisect import bisect_right
 from collections import deque
-from collections.abc import Generator, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Generator, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import chain
-from typing import NamedTuple
 from uuid import UUID
 
-from onelog.errors import DiskFailed, DiskFull, OffsetOutOfRange, PartitionClosed
+from onelog.errors import OffsetOutOfRange, PartitionClosed
 from onelog.records.batch import Batch
-from onelog.storage import lookup
+from onelog.storage import lookup, rest, undone
 from onelog.storage.disk import Buffer
 from onelog.storage.ends import Said
 from onelog.storage.frames import Entry, LogKey
@@ -30,15 +29,17 @@ from onelog.storage.handles import Handles
 from onelog.storage.home import Home
 from onelog.storage.leftovers import remove_leftovers
 from onelog.storage.lookup import Found
+from onelog.storage.marks import FramePlace, Marks
 from onelog.storage.producers import Producers, append_time_ms
 from onelog.storage.removal import RemovalJob, SegmentRemoval
 from onelog.storage.segment import LogRefused, Segment, SegmentInfo
-from onelog.storage.whole import write_files
-from onelog.storage.writing import LogSettings, Plan, SettleJob, give_up, index_files, publish
+from onelog.storage.transactions import Undone
+from onelog.storage.writing import LogSettings, Plan, SettleJob, give_up, publish
 
 __all__ = [
     "Appended",
     "Found",
+    "FramePlace",
     "LogSettings",
     "Marks",
     "PartitionLog",
@@ -53,32 +54,6 @@ __all__ = [
 INDEXES_KEPT = 4
 # What planning may do in one breath, in batches.
 PLANNED_AT_ONCE = 32
-
-
-class Marks(NamedTuple):
-    """How far a log is what. Each is an offset, exclusive but for start."""
-
-    start: int
-    settled: int
-    stable: int
-    durable: int
-    written: int
-    appended: int
-
-    def check(self) -> "Marks":
-        """Themselves, in their order."""
-        assert 0 <= self.start <= self.written
-        assert self.settled <= self.durable <= self.written <= self.appended
-        assert self.stable <= self.written
-        return self
-
-
-class FramePlace(NamedTuple):
-    """Where the commit log has records of a tail: those below `next` that no earlier frame has."""
-
-    next: int
-    lsn: int
-    before: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,7 +116,7 @@ class PartitionLog:
         elif end is None:
             end = start
         # Not checked: where a start reads the tail back, the log may begin in it.
-        self.marks = Marks(start, end, end, end, end, end)
+        self.marks = Marks(start, end, producers.transactions.stable(end), end, end, end)
 
     @property
     def name(self) -> str:
@@ -244,14 +219,18 @@ class PartitionLog:
         if offset > self.marks.settled:
             self._frames.append(FramePlace(offset, lsn, before))
         if offset > self.marks.written:
-            stable = offset if self.is_os else self.marks.stable
-            self.marks = self.marks._replace(written=offset, stable=stable)
+            self.marks = self.marks._replace(written=offset)
+            self._note_stable()
 
     def note_durable(self, offset: int) -> None:
         """A sync covers everything below the offset."""
         if offset > self.marks.durable:
-            stable = max(self.marks.stable, offset)
-            self.marks = self.marks._replace(durable=offset, stable=stable).check()
+            self.marks = self.marks._replace(durable=offset)
+            self._note_stable()
+            self.marks.check()
+
+    def _note_stable(self) -> None:
+        self.marks = self.marks._replace(stable=self.producers.transactions.stable(self.visible))
 
     def tail_entries(self) -> list[Entry]:
         """What frames have of the tail, to be kept when the log cannot be settled."""
@@ -322,6 +301,7 @@ class PartitionLog:
         self._tail_bytes -= sum(batch.size for batch in self._tail[: job.batch_count])
         del self._tail[: job.batch_count]
         del self._tail_ms[: job.batch_count]
+        self.producers.transactions.forget_below(self._segments[-1].base_offset)
         end = job.offset_end
         while self._frames and self._frames[0].next <= end:
             self._frames.popleft()
@@ -336,7 +316,7 @@ class PartitionLog:
         give_up(self._handles, job.pieces)
 
     def read(self, offset: int, *, bytes_max: int, offset_max: int) -> list[Batch]:
-        """Whole batches, the first being the one that holds `offset`, none reaching beyond offset_max.
+        """Whole batches from the one that holds `offset` on, or the first behind it; none beyond offset_max.
 
         No more than bytes_max in all, but for the first one, so that readers get on.
         """
@@ -349,8 +329,10 @@ class PartitionLog:
                     part = segment.read(offset, bytes_max=left, offset_max=offset_max, at_least_one=not found)
                     self._keep_warm(segment)
                     found += part
-                    if not part or part[-1].offset_end != segment.offset_end:
+                    is_cut = part[-1].offset_end != segment.offset_end if part else bool(found)
+                    if is_cut or segment.offset_end >= offset_max:
                         return found
+                    # Nothing found at all is a hole up to the segment's end: it was compacted.
                     offset = segment.offset_end
                     left = bytes_max - sum(b.size for b in found)
         return found + self._read_tail(offset, bytes_max=left, offset_max=offset_max, at_least_one=not found)
@@ -384,10 +366,14 @@ class PartitionLog:
             self._handles.forget(segment.path)
         return SegmentRemoval(self.home.disk, self.home.path, [s.base_offset for s in leaving])
 
-    def aborted(self, first: int, end: int) -> list[tuple[int, int]]:
-        """(producer id, first offset) of transactions in this range that were aborted. None yet."""
+    def aborted(self, first: int, end: int) -> list[Undone]:
+        """The transactions that touch this range and were aborted. Readers see what is stable only."""
         assert first <= end
-        return []
+        at = self._number_of(first)
+        with self._closing_when_refused():
+            return undone.find(
+                self._segments[at:], self.producers.transactions, first, end, before=self._segments[:at]
+            )
 
     def tidy(self) -> None:
         """Before a clean stop: remove what an attempt to settle has left behind."""
@@ -404,20 +390,11 @@ class PartitionLog:
         """
         is_whole = bool(self._segments) and not self._tail and self._job is None and self._refusal is None
         if leaves_index and is_whole and not self._has_index:
-            self._leave_index(index_files(self._segments[-1]))
+            rest.leave(self.home.disk, self._segments[-1], self.producers)
         if self._job is not None:
             give_up(self._handles, self._job.pieces)
             self._job = None
         self._handles.forget(self.home.path)
-
-    def _leave_index(self, files: Mapping[str, bytes]) -> None:
-        # Nobody depends on it, so a full disk is no reason not to close.
-        try:
-            write_files(self.home.disk, files)
-        except (DiskFull, DiskFailed):
-            with suppress(DiskFull, DiskFailed):
-                for path in files:
-                    self.home.disk.unlink(path)
 
     def _keep_warm(self, segment: Segment) -> None:
         """Remember that a sealed segment's index was used; forget that of the one used longest ago."""
@@ -438,8 +415,11 @@ class PartitionLog:
         return leaving
 
     def _segments_from(self, offset: int) -> Iterator[Segment]:
-        first = bisect_right(self._segments, offset, key=lambda s: s.base_offset) - 1
-        yield from self._segments[max(first, 0) :]
+        yield from self._segments[self._number_of(offset) :]
+
+    def _number_of(self, offset: int) -> int:
+        """Which segment has this offset, or would have it."""
+        return max(bisect_right(self._segments, offset, key=lambda s: s.base_offset) - 1, 0)
 
     def _read_tail(self, offset: int, *, bytes_max: int, offset_max: int, at_least_one: bool) -> list[Batch]:
         found: list[Batch] = []

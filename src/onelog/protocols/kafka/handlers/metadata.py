@@ -38,7 +38,9 @@ def metadata(context: Context, request: Request) -> Outcome:
         if wants_all:
             found = [_topic(context, topic, body) for topic in context.broker.topics()]
         else:
-            found = [_answer(context, one, ticket, request) for one, ticket in zip(topics, asked, strict=True)]
+            found = [
+                _answer(context, one, ticket, request) for one, ticket in zip(topics, asked, strict=True)
+            ]
         return _response(context, found, body)
 
     return Later(all_done([*asked, context.broker.barrier()]), answer=answer)
