@@ -1,7 +1,7 @@
 """The turn: one frame and one sync for all logs, answers in order, and none after a failure."""
 
 import asyncio
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Sequence
 from pathlib import Path
 from typing import Any
 from uuid import UUID
@@ -11,10 +11,12 @@ import pytest
 from onelog import metrics as m
 from onelog.broker.committer import Committer
 from onelog.broker.settler import Settler
+from onelog.broker.space import Space
 from onelog.broker.work import LoopWork
 from onelog.errors import DiskFailed, OnelogError, OutOfOrderSequence, UnknownTopic
 from onelog.metrics import Metrics
 from onelog.storage.commit_log import CommitLogSettings, Written
+from onelog.storage.frames import Entry
 from onelog.storage.log import Appended, LogSettings, PartitionLog
 from onelog.ticket import Ticket
 from tests.support.brokers import batch
@@ -43,6 +45,7 @@ class Bench:
         self.committer = Committer(
             self.store.commit_log,
             settler=self.settler,
+            space=Space(self.disk, str(path), work=self.work, tail_bytes_max=0),
             work=self.work,
             metrics=self.metrics,
             on_failure=self._fail,
@@ -193,10 +196,12 @@ def test_a_full_commit_log_waits_until_a_round_has_freed_it(tmp_path: Path) -> N
         log = bench.log()
         bench.disk.settling.shut()
         tickets = [bench.stage(log, b"x" * 12_000)]
-        while not bench.committer.is_full:
-            tickets.append(bench.stage(log, b"x" * 12_000))
+        committer = bench.committer
+        while not committer._lacks_room or committer._preparing is not None:
+            if not committer.is_full:
+                tickets.append(bench.stage(log, b"x" * 12_000))
             await turns()
-        assert bench.committer.is_full
+        assert committer.is_full
         held = bench.committer.hold(lambda: bench.stage(log, "held"))
         await turns(50)
         assert not held.done
@@ -344,7 +349,7 @@ def test_a_frame_that_cannot_be_written_is_the_end_and_leaves_no_ticket_open(
     async def whole() -> None:
         bench = Bench(tmp_path)
 
-        def refuse(_: object) -> Written:
+        def refuse(entries: Sequence[Entry]) -> Written:
             raise error
 
         bench.store.commit_log.write = refuse  # type: ignore[method-assign]  # a disk that fails

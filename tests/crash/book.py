@@ -30,7 +30,8 @@ class Rows:
     transaction: int = 0
 
     def copy(self) -> "Rows":
-        return pickle.loads(pickle.dumps(self))
+        copied: Rows = pickle.loads(pickle.dumps(self))
+        return copied
 
 
 class Book:

@@ -21,20 +21,25 @@ from uuid import UUID
 from onelog.broker.committer import Committer
 from onelog.broker.partition import Partition
 from onelog.broker.settler import Settler
+from onelog.broker.space import Space
 from onelog.broker.topics.settings import Durability, TopicPolicy, policy_of
 from onelog.broker.values import AppendResult
-from onelog.errors import DiskFailed, DiskFull, OnelogError, UnknownTopic
+from onelog.errors import DiskFailed, DiskFull, OnelogError, PartitionClosed, UnknownTopic
 from onelog.metrics import Metrics
 from onelog.model import Isolation, TopicName
 from onelog.records.batch import Batch
 from onelog.records.record import Record
-from onelog.storage import kept_tails, standing
+from onelog.storage import ends as roots
+from onelog.storage import kept_tails, layout, standing
 from onelog.storage.catalog import IN_MEMORY, CatalogFile
 from onelog.storage.commit_log import CommitLogSettings
-from onelog.storage.frames import LogKey
+from onelog.storage.disk import StoreRefused
+from onelog.storage.ends import Ends
+from onelog.storage.frames import FRAME_HEADER_BYTES, Frame, LogKey
 from onelog.storage.log import LogSettings
 from onelog.storage.producers import BATCHES_KEPT
 from onelog.storage.recovery import Known, LogFacts, Recovered
+from onelog.storage.replay import Found, Replay, commit_files, frames_in
 from onelog.storage.store import Store
 from onelog.ticket import Ticket
 from tests.crash.book import Book, Place, Rows
@@ -46,7 +51,7 @@ DIRECTORY_ID = UUID(int=77)
 NAMES = ("orders", "clicks")
 PARTITIONS = 2
 GENERATIONS = 6
-WALKED_BYTES = 400
+WALKED_BYTES = 0
 LOG_SETTINGS = LogSettings(segment_bytes=700, index_interval_bytes=150)
 BLOCK = 256
 RING = CommitLogSettings(file_bytes=8 * BLOCK, bytes_max=32 * BLOCK, block_bytes=BLOCK)
@@ -165,6 +170,8 @@ class World:
     def _end(self) -> None:
         """The process is gone; the power may go too."""
         self.disk.meanwhile = None
+        # What a failed sync has dropped is not in the cache either, once that is needed elsewhere.
+        self.was_power_cut |= self.disk.has_failed
         if self.rng.random() < 0.5:
             self.was_power_cut = True
             self.disk.power_cut()
@@ -173,6 +180,47 @@ class World:
             if self.rng.random() < 0.5:
                 self.disk.evict()
         self._forget_process()
+        if self.rng.random() < 0.05:
+            self._rot()
+
+    def _rot(self) -> None:
+        """A bit flips in a frame that a later one knows to be durable: the start has to refuse, and repairs nothing."""
+        ends = self._root()
+        if ends is None:
+            return
+        frames = list(Replay(self.disk, ROOT, ends, block_bytes=BLOCK).frames())
+        known = [frame for frame in frames if any(other.durable >= frame.end for other in frames)]
+        if not known:
+            return
+        frame = self.rng.choice(known)
+        files = commit_files(self.disk, ROOT, block_bytes=BLOCK)
+        # A file that was made ready and not used may claim the same place.
+        found = next(f for f in files if f.header.epoch == ends.epoch and self._stands_in(frame, f))
+        file = self.disk.open(found.path)
+        position = frame.lsn - found.header.start + self.rng.randrange(8, FRAME_HEADER_BYTES + 8)
+        byte = file.pread(position, 1)
+        file.write_at(position, [bytes([byte[0] ^ 4])])
+        file.sync()
+        try:
+            self._start()
+        except StoreRefused:
+            pass
+        else:
+            self._require(False, f"{found.path} at byte {position}: a flipped bit was not noticed")
+        self.disk.kill()
+        self._forget_process()
+        file = self.disk.open(found.path)
+        file.write_at(position, [byte])
+        file.sync()
+
+    def _stands_in(self, frame: Frame, found: Found) -> bool:
+        return any(
+            other.crc == frame.crc and position == frame.lsn - found.header.start
+            for position, other in frames_in(self.disk, found.path, block_bytes=BLOCK)
+        )
+
+    def _root(self) -> Ends | None:
+        return roots.load(self.disk, ROOT) if self.disk.exists(ROOT) else None
 
     # A start
 
@@ -241,6 +289,7 @@ class World:
         self.committer = Committer(
             self.store.commit_log,
             settler=self.settler,
+            space=Space(self.disk, ROOT, work=self.work, tail_bytes_max=0),
             work=self.work,
             metrics=Metrics(),
             on_failure=self._fail,
@@ -299,16 +348,18 @@ class World:
             self._write_catalog()
         elif choice < 0.9:
             self.work.fire()
-        elif choice < 0.905:
+        elif choice < 0.91:
             self._make_room()
         elif choice < 0.92:
             self.settler.round()
-        elif choice < 0.93:
+        elif choice < 0.935:
             self._roll()
         elif choice < 0.95:
             self._forget_old()
         elif choice < 0.96:
             self._commit_position()
+        elif choice < 0.963:
+            self._close_damaged()
         elif choice < 0.985:
             self._create()
         else:
@@ -431,6 +482,9 @@ class World:
 
         def done(error: BaseException | None) -> None:
             self._is_writing = False
+            if isinstance(error, DiskFull):
+                self.changes = [*changes, *self.changes]
+                return
             if isinstance(error, OnelogError):
                 self._fail(error)
             if self.failed is None:
@@ -521,7 +575,10 @@ class World:
         """The row is durable: the logs are let go, then their files go, one after the other."""
         del self.names[name]
         gone = UnknownTopic(topic=name)
-        releasing = [self.partitions.pop((topic_id, index)).close(gone) for index in range(PARTITIONS)]
+        leaving = [self.partitions.pop((topic_id, index), None) for index in range(PARTITIONS)]
+        releasing = [partition.close(gone) for partition in leaving if partition is not None]
+        if not releasing:
+            releasing = [self.settler.round()]
         left = len(releasing)
 
         def released(_: Ticket[None]) -> None:
@@ -549,6 +606,13 @@ class World:
 
         self.work.run_in_turn(lambda: _ignore(job.run()), done)
 
+    def _close_damaged(self) -> None:
+        """A reader meets damage in a log: it is closed, and what it promised is kept until the next start."""
+        if self.partitions and self.rng.random() < 0.3:
+            place = self.rng.choice(list(self.partitions))
+            reason = PartitionClosed(topic="any", partition=place[1], reason="damaged")
+            self.partitions.pop(place).close(reason, keeps_tail=True)
+
     def _forget_id(self, topic_id: UUID, done: Ticket[None]) -> None:
         if done.error is None:
             self._change(lambda rows: rows.removed.discard(topic_id), lambda: None)
@@ -566,23 +630,28 @@ class World:
         if self.failed is not None:
             return
         logs = [partition.log for partition in self.partitions.values()]
-        if any(log.marks.settled < log.marks.appended for log in logs):
+        is_said = self.store.ends.first == self.store.commit_log.end
+        if not is_said or any(log.marks.settled < log.marks.appended for log in logs):
             self._require(self._is_faulty(), "a round has left a tail")
             return
+        if len(logs) < len(self.names) * PARTITIONS:
+            return  # a log that is closed has something to say at the next start
         for log in logs:
             log.close()
         self.store.close(at_rest=logs)
 
     def _drain(self) -> None:
-        for _ in range(2000):
+        for number in range(2000):
             if self.failed is not None:
                 return
+            if number > 200:
+                self._make_room()
             self._write_catalog()
             if self.work.jobs:
                 self.work.run_one(lambda job: job())
-            if self.work.is_idle and not self.changes:
-                if not self.committer.is_busy:
-                    return
+            if self.work.is_idle and not self.changes and not self.committer.is_busy:
+                return
+            if self.work.is_idle:
                 self._make_room()
                 self.work.fire()
             self.work.turn()
@@ -591,6 +660,7 @@ class World:
     # What it is owed
 
     def _judge_all(self) -> None:
+        self._judge_files()
         for place, partition in self.partitions.items():
             self._judge(place, partition)
         self.was_power_cut = False
@@ -623,6 +693,18 @@ class World:
         # It is visible now, so no cut may take it back.
         history.promised = marks.durable
         history.leader_epoch = partition.leader_epoch
+
+    def _judge_files(self) -> None:
+        """Nothing lies behind the end of a log, for others to take it for a part of it."""
+        for partition in self.partitions.values():
+            log = partition.log
+            if log.has_segments:
+                active = log.said.base
+                for name in self.disk.names(log.home.path):
+                    found = layout.segment_of(name)
+                    self._require(
+                        found is None or found[0] <= active, f"{log.home.path}/{name} behind {active}"
+                    )
 
     def _judge_loss(self, place: Place, partition: Partition) -> None:
         """An `os` log after a power cut: clients are to notice, and nothing is beyond the end."""
@@ -665,11 +747,20 @@ class _Watcher:
     def __init__(self, world: World, place: Place) -> None:
         self._world = world
         self._place = place
+        self._first = world.partitions[place].marks.durable
+        self._seen = 0
 
     def seen(self, size: int) -> None:
         partition = self._world.partitions.get(self._place)
-        if partition is not None and partition.is_open:
-            self._world._promise(self._place, partition.marks.durable)
+        if partition is None or not partition.is_open:
+            return
+        self._seen += size
+        marks, history = partition.log.marks, self._world.histories[self._place]
+        visible = marks.written if history.is_os else marks.durable
+        there = sum(len(e.data) for e in history.entries if e.base >= self._first and e.next <= visible)
+        self._world._require(
+            self._seen <= there, f"{self._place}: woken by {self._seen} bytes; {there} are visible"
+        )
 
     def wake(self) -> None:
         pass

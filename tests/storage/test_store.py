@@ -130,6 +130,7 @@ def test_after_an_unclean_stop_the_catalogs_bytes_are_written_again(
     disk.open(f"{ROOT}/onelog.db-wal", create=True).write_at(0, [b"wal"])
     disk.fail_sync_at = disk.calls
     for name in ("onelog.db", "onelog.db-wal"):
+        disk.has_failed = False
         with pytest.raises(Exception, match="Input/output error"):
             disk.open(f"{ROOT}/{name}").sync()
     disk.kill()

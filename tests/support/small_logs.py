@@ -96,13 +96,18 @@ def recover(
     *,
     removed: Sequence[UUID] = (),
     settings: CommitLogSettings = RING,
+    epochs: frozenset[int] = frozenset(),
 ) -> Recovered:
-    """What a broker's start does. Without a word about logs: the one that all tests use."""
+    """What a broker's start does. Without a word about logs: the one that all tests use.
+
+    epochs: those that another disk object knew of.
+    """
     book = book_of(store.disk)
+    noted = epochs | frozenset(book.epochs)
     known = Known(
         directory=DIRECTORY_ID,
-        epoch=len(book.epochs) + 1,
-        epochs=frozenset(book.epochs),
+        epoch=len(noted) + 1,
+        epochs=noted,
         transaction=book.transaction,
         logs={KEY: LogFacts(TOPIC, SMALL)} if logs is None else logs,
         removed=frozenset(removed),

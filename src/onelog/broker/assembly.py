@@ -30,6 +30,7 @@ from onelog.broker.retention import Retention
 from onelog.broker.routing import Routing
 from onelog.broker.settings import BrokerSettings
 from onelog.broker.settler import Settler
+from onelog.broker.space import Space
 from onelog.broker.start import Started, start
 from onelog.broker.subscribers import Subscribers
 from onelog.broker.topics.files import TopicFiles
@@ -82,7 +83,7 @@ class Parts:
         self._failure = failure
         self._is_settled = False
         self.loaded = started.topics
-        self.served = served = Served()
+        self.served = Served()
         self.catalog = catalog
         self._work = work = LoopWork(threads=settings.settler_threads)
         self.settler = settler = Settler(
@@ -92,14 +93,24 @@ class Parts:
             metrics=metrics,
             on_failure=failure,
         )
+        self.space = Space(store.disk, store.path, work=work, tail_bytes_max=settings.tail_bytes_max)
         self.committer = committer = Committer(
             store.commit_log,
             settler=settler,
+            space=self.space,
             work=work,
             metrics=metrics,
             on_failure=failure,
             tail_bytes_max=settings.tail_bytes_max,
         )
+        failure.failing += [committer.fail, settler.fail]
+        self.files = TopicFiles(store, committer=committer, metrics=metrics, on_failure=failure)
+        self._serve(started, clock, settings)
+        self.cluster_id = ""
+
+    def _serve(self, started: Started, clock: Clock, settings: BrokerSettings) -> None:
+        """The parts that clients ask, on top of those that keep."""
+        served, catalog, metrics = self.served, self.catalog, self._metrics
         self.groups = GroupsService(
             group_rows.load(catalog.rows),
             catalog=catalog,
@@ -107,8 +118,7 @@ class Parts:
             metrics=metrics,
             limits=GroupLimits.of(settings),
         )
-        failure.failing += [committer.fail, settler.fail, self.groups.fail]
-        self.files = files = TopicFiles(store, committer=committer, metrics=metrics, on_failure=failure)
+        self._failure.failing.append(self.groups.fail)
         self.positions = PositionsService(
             started.positions,
             catalog=catalog,
@@ -120,7 +130,7 @@ class Parts:
         self.topics = TopicsService(
             self.loaded.state,
             catalog=catalog,
-            files=files,
+            files=self.files,
             served=served,
             settings=settings,
             forget_positions=self.positions.forget,
@@ -136,12 +146,11 @@ class Parts:
         self.retention = Retention(
             served=served,
             catalog=catalog,
-            committer=committer,
-            files=files,
+            committer=self.committer,
+            files=self.files,
             clock=clock,
             interval_ms=settings.retention_check_interval_ms,
         )
-        self.cluster_id = ""
 
     @classmethod
     async def open(
@@ -204,6 +213,7 @@ class Parts:
         self.positions.start()
         self.groups.start()
         self.expiry.start()
+        self.space.start()
 
     async def _stop(self) -> "list[PartitionLog] | None":
         """All logs, if everything that was begun came to a good end. What fails keeps nothing else open."""
@@ -220,6 +230,7 @@ class Parts:
             stops.callback(self.groups.close)
             stops.callback(self.expiry.close)
             stops.callback(self.retention.close)
+            stops.callback(self.space.close)
         partitions = [partition for _, partition in self.served.partitions()]
         if not self._is_settled or self._failure.error is not None or not all(p.is_open for p in partitions):
             return None

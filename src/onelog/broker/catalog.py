@@ -1,11 +1,13 @@
 """Everything that is not a record, made durable: a turn's changes in one transaction.
 
 The caller applies its change to memory in the same breath; nobody hears of it before its
-ticket. Transactions run in order in a thread of their own, one at a time. This module knows
-no single change's meaning; the parts' rows.py have the statements.
+ticket. Transactions run in order in a thread of their own, one at a time. One that finds no
+room is held in its order and tried again; its answers wait. This module knows no single
+change's meaning; the parts' rows.py have the statements.
 """
 
 import asyncio
+import logging
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
@@ -17,10 +19,13 @@ from onelog.broker.groups import rows as groups
 from onelog.broker.positions import rows as positions
 from onelog.broker.producers import rows as producers
 from onelog.broker.topics import rows as topics
-from onelog.errors import DiskFailed, OnelogError
+from onelog.errors import DiskFailed, DiskFull, OnelogError
 from onelog.metrics import Metrics
 from onelog.storage.catalog import CatalogFile
 from onelog.ticket import Ticket
+
+LOG = logging.getLogger("onelog")
+AGAIN_S = 1.0
 
 Statement = tuple[str, tuple[Any, ...]]
 
@@ -48,6 +53,7 @@ class Catalog:
         self._on_failure = on_failure
         self._transactions = metrics.series(m.CATALOG_TRANSACTIONS)
         self._statements: list[Statement] = []
+        self._sent: list[Statement] = []
         self._waiting: list[Ticket[None]] = []
         self._in_flight: list[Ticket[None]] | None = None
         self._is_scheduled = False
@@ -122,8 +128,8 @@ class Catalog:
         self._is_scheduled = False
         if not self._waiting:
             return
-        statements = [*self._statements, directory.counted(self.transaction + 1)]
-        self._statements = []
+        self._sent, self._statements = self._statements, []
+        statements = [*self._sent, directory.counted(self.transaction + 1)]
         self._in_flight, self._waiting = self._waiting, []
         try:
             future = self._thread.submit(self._file.write, statements)
@@ -137,6 +143,9 @@ class Catalog:
         self._loop.call_soon_threadsafe(self._transaction_done, future.exception())
 
     def _transaction_done(self, error: BaseException | None) -> None:
+        if isinstance(error, DiskFull) and self.failed is None:
+            self._hold(error)
+            return
         if error is not None:
             self.fail(_as_failure(error))
         done, self._in_flight = self._in_flight or [], None
@@ -148,6 +157,15 @@ class Catalog:
             ticket.resolve(None)
         if self._waiting:
             self._schedule()
+
+    def _hold(self, error: DiskFull) -> None:
+        """There was no room, and nothing of it happened: the same again, in its order."""
+        LOG.warning("%s The transaction is tried again.", error)
+        self._statements = [*self._sent, *self._statements]
+        self._waiting = [*(self._in_flight or ()), *self._waiting]
+        self._in_flight = None
+        self._is_scheduled = True
+        self._loop.call_later(AGAIN_S, self._flush)
 
 
 def _as_failure(error: BaseException) -> OnelogError:

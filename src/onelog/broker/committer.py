@@ -21,6 +21,7 @@ from uuid import UUID
 
 from onelog import metrics as m
 from onelog.broker.settler import Settler
+from onelog.broker.space import Space
 from onelog.broker.work import Work
 from onelog.errors import DiskFailed, DiskFull, OnelogError
 from onelog.metrics import Metrics
@@ -83,6 +84,7 @@ class Committer:
         commit_log: CommitLog,
         *,
         settler: Settler,
+        space: Space,
         work: Work,
         metrics: Metrics,
         on_failure: Callable[[OnelogError], None],
@@ -91,6 +93,7 @@ class Committer:
         self.failed: OnelogError | None = None
         self._log = commit_log
         self._settler = settler
+        self._space = space
         self._work = work
         self._on_failure = on_failure
         self._turns = metrics.series(m.TURNS)
@@ -179,6 +182,11 @@ class Committer:
         else:
             self._lanes[log].waiting.append(entry)
         return ticket
+
+    @property
+    def refusal(self) -> OnelogError | None:
+        """Why nothing may be appended: the end, or too little room on the disk."""
+        return self.failed or self._space.refusal
 
     @property
     def is_full(self) -> bool:
@@ -386,6 +394,7 @@ class Committer:
 
     def _settled(self, logs: Sequence[PartitionLog]) -> None:
         """A root says that these are settled: durable too, and out of the tails."""
+        self._space.look()
         lanes = [self._lanes[log] for log in logs if log in self._lanes]
         for lane in lanes:
             self._tail_bytes -= self._tails.get(lane.log, 0)

@@ -24,6 +24,7 @@ from onelog.errors import (
     OnelogError,
     PartitionClosed,
     StaleLeaderEpoch,
+    Throttled,
     UnknownLeaderEpoch,
 )
 from onelog.model import Isolation, TopicName
@@ -34,6 +35,7 @@ from onelog.storage.log import Appended, Found, Marks, PartitionLog, SegmentInfo
 from onelog.ticket import Ticket
 
 LOG = logging.getLogger("onelog")
+HELD_AGAIN_MS = 100
 
 
 class Partition:
@@ -61,6 +63,7 @@ class Partition:
         self._start_decided = 0
         self._unseen: deque[tuple[int, int]] = deque()
         self._is_held = False
+        self._held_span = 0
         if log is not None:
             committer.attach(log, on_visible=self._tell_waiters)
 
@@ -96,12 +99,32 @@ class Partition:
 
     def append(self, batches: Sequence[Batch], *, now_ms: int) -> Ticket[AppendResult]:
         """In this order, behind everything before; the ticket is done when it is visible."""
-        if self._committer.failed is not None:
-            return Ticket.refused(self._committer.failed)
+        refusal = self._committer.refusal
+        if refusal is not None:
+            return Ticket.refused(refusal)
         if self.is_open and self._committer.is_full:
-            # It gets its offsets when there is room; those behind it wait behind it.
-            return self._committer.hold(lambda: self._append(batches, now_ms))
+            return self._hold(batches, now_ms)
         return self._append(batches, now_ms)
+
+    def _hold(self, batches: Sequence[Batch], now_ms: int) -> Ticket[AppendResult]:
+        """It gets its offsets when there is room; those behind it wait behind it."""
+        base = self.offset_next
+        span = sum(batch.last_offset_delta + 1 for batch in batches)
+        self._held_span += span
+
+        def act() -> Ticket[AppendResult]:
+            self._held_span -= span
+            if self.log.marks.appended != base and any(map(_has_gaps, batches)):
+                # Its hole was measured from where the log would end by then.
+                raise Throttled(wait_ms=HELD_AGAIN_MS)
+            return self._append(batches, now_ms)
+
+        return self._committer.hold(act)
+
+    @property
+    def offset_next(self) -> int:
+        """What the next append gets, if all that wait for room come in before it."""
+        return self.log.marks.appended + self._held_span
 
     def _append(self, batches: Sequence[Batch], now_ms: int) -> Ticket[AppendResult]:
         log = self.log
@@ -203,7 +226,7 @@ class Partition:
             start=log.marks.start,
             high_watermark=log.visible,
             stable=log.marks.stable,
-            offset_next=log.marks.appended,
+            offset_next=self.offset_next,
             leader_epoch=self.leader_epoch,
             segment_count=max(1, len(self.segments())),
             size_bytes=log.size_bytes,
@@ -296,6 +319,11 @@ def closed_because(error: OnelogError, *, topic: TopicName, partition: int) -> P
         # Its message says that the broker stops, which a failed write is for.
         reason = f"{error.path}: {error.found} while {error.doing}"
     return PartitionClosed(topic=topic, partition=partition, reason=reason)
+
+
+def _has_gaps(batch: Batch) -> bool:
+    """Whether it takes more offsets than it has records: a dialect has placed them."""
+    return batch.record_count != batch.last_offset_delta + 1
 
 
 def _is_out_of_handles(error: OnelogError) -> bool:

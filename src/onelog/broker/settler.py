@@ -153,8 +153,11 @@ class Settler:
         if self._timer is not None:
             self._timer.cancel()
         self._timer = None
-        is_settled = all(log.marks.settled == log.marks.appended for log in self._logs)
-        return self.failed is None and is_settled and not self._closed
+        if self.failed is not None or self._closed:
+            return False
+        # A root that found no room has settled nothing.
+        is_said = self._store.ends.first == self._store.commit_log.end
+        return is_said and all(log.marks.settled == log.marks.appended for log in self._logs)
 
     # One round
 

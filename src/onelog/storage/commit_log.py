@@ -260,6 +260,10 @@ class CommitLog:
         """
         if self._next is not None and self.has_room(entries):
             return None
+        if self._next is not None:
+            # Too small for a frame that waits: it was never used, and its place is the new one's.
+            self._free.append(self._next)
+            self._next = None
         needed = frame_bytes(entries, block_bytes=self.settings.block_bytes) + self.settings.block_bytes
         size = max(self.settings.file_bytes, needed if entries else 0)
         free = next((file for file in self._free if file.size >= size), None)
@@ -285,9 +289,7 @@ class CommitLog:
     def end_prepare(self, job: PrepareJob) -> None:
         """The job's run() has returned: the log may go on in its file."""
         assert job.made is not None
-        if self._next is not None:
-            # Too small for a frame that waits: it was never used, and its place is the new one's.
-            self._free.append(self._next)
+        assert self._next is None
         self._next = job.made
 
     def give_back(self, job: PrepareJob) -> None:

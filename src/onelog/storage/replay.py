@@ -67,7 +67,7 @@ def commit_paths(disk: Disk, root: str) -> list[str]:
 def has_frames(disk: Disk, root: str, *, block_bytes: int) -> bool:
     """Whether a valid frame stands anywhere, of any epoch."""
     return any(
-        any(True for _ in _frames_in(disk, found.path, block_bytes=block_bytes))
+        any(True for _ in frames_in(disk, found.path, block_bytes=block_bytes))
         for found in commit_files(disk, root, block_bytes=block_bytes)
     )
 
@@ -137,13 +137,25 @@ class Replay:
         # A frame that was left over from an earlier use was durable long before, and so is all
         # that it speaks of.
         for path in commit_paths(self._disk, self._root):
-            for position, frame in _frames_in(self._disk, path, block_bytes=self._block_bytes):
+            for position, frame in frames_in(self._disk, path, block_bytes=self._block_bytes):
                 if frame.epoch == self._ends.epoch and frame.durable > self.stopped.end:
                     raise StoreRefused(
                         f"{path} at byte {position}: a frame that was written when the commit log was "
                         f"durable up to {frame.durable}; the frames before it end at {self.stopped.end}. What "
                         f"is between was acknowledged and is damaged. {_ACCEPT}"
                     )
+
+
+def frames_in(disk: Disk, path: str, *, block_bytes: int) -> Iterator[tuple[int, Frame]]:
+    """(position, frame) of every valid frame in a file, whether it matters or not."""
+    file = disk.open(path)
+    try:
+        for position in range(block_bytes, file.size(), block_bytes):
+            frame = _frame_at(file, position, block_bytes=block_bytes)
+            if frame is not None:
+                yield position, frame
+    finally:
+        file.close()
 
 
 def seen_end(files: Sequence[Found], ends: Ends | None) -> int:
@@ -160,15 +172,3 @@ def _frame_at(file: DiskFile, position: int, *, block_bytes: int) -> Frame | Non
     size = FRAME_HEADER_BYTES + found[0].length
     data = head if size <= len(head) else file.pread(position, size)
     return parsed_frame(data, block_bytes=block_bytes)
-
-
-def _frames_in(disk: Disk, path: str, *, block_bytes: int) -> Iterator[tuple[int, Frame]]:
-    """(position, frame) of every valid frame in a file, wherever it stands."""
-    file = disk.open(path)
-    try:
-        for position in range(block_bytes, file.size(), block_bytes):
-            frame = _frame_at(file, position, block_bytes=block_bytes)
-            if frame is not None:
-                yield position, frame
-    finally:
-        file.close()

@@ -11,7 +11,7 @@ finds none, nothing is lost: what was written is a leftover, and the next round 
 Plain functions and no threads: broker/settler.py runs them.
 """
 
-from collections.abc import Generator, Iterable, Mapping
+from collections.abc import Generator, Iterable
 from dataclasses import dataclass, field, replace
 
 from onelog.storage.commit_log import CommitLog
@@ -82,8 +82,3 @@ class Round:
         """There is no new root: nothing that the jobs wrote counts."""
         for part in self.parts:
             part.log.undo_settle(part.job)
-
-
-def refused(rows: Mapping[LogKey, Said], key: LogKey, said: Said) -> dict[LogKey, Said]:
-    """The rows with this log in them as one that stays as it is."""
-    return {**rows, key: replace(said, is_refused=True)}
