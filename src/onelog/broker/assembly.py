@@ -15,6 +15,7 @@ from uuid import uuid4
 from onelog import metrics as m
 from onelog.broker.catalog import Catalog
 from onelog.broker.committer import Committer
+from onelog.broker.compactor import Compactor
 from onelog.broker.fetch import Fetching
 from onelog.broker.groups import rows as group_rows
 from onelog.broker.groups.expiry import Expiry
@@ -143,6 +144,14 @@ class Parts:
         self.subscribers = Subscribers(served=served)
         self.holdings = GroupHoldings(groups=self.groups, positions=self.positions, catalog=catalog)
         self.expiry = self._expiry(clock, settings)
+        self.compactor = Compactor(
+            served=served,
+            committer=self.committer,
+            files=self.files,
+            clock=clock,
+            metrics=metrics,
+            interval_ms=settings.compaction_check_interval_ms,
+        )
         self.retention = Retention(
             served=served,
             catalog=catalog,
@@ -210,6 +219,7 @@ class Parts:
         self.topics.start(self.loaded.partitions)
         self._metrics.add_collector(self._collect)
         self.retention.start()
+        self.compactor.start()
         self.positions.start()
         self.groups.start()
         self.expiry.start()
@@ -229,6 +239,7 @@ class Parts:
             stops.push_async_callback(self.topics.close)
             stops.callback(self.groups.close)
             stops.callback(self.expiry.close)
+            stops.push_async_callback(self.compactor.close)
             stops.callback(self.retention.close)
             stops.callback(self.space.close)
         partitions = [partition for _, partition in self.served.partitions()]

@@ -15,13 +15,12 @@ from bisect import bisect_right
 from collections import deque
 from collections.abc import Generator, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from itertools import chain
 from uuid import UUID
 
 from onelog.errors import OffsetOutOfRange, PartitionClosed
 from onelog.records.batch import Batch
-from onelog.storage import lookup, rest, undone
+from onelog.storage import layout, lookup, rest, undone
 from onelog.storage.disk import Buffer
 from onelog.storage.ends import Said
 from onelog.storage.frames import Entry, LogKey
@@ -29,9 +28,9 @@ from onelog.storage.handles import Handles
 from onelog.storage.home import Home
 from onelog.storage.leftovers import remove_leftovers
 from onelog.storage.lookup import Found
-from onelog.storage.marks import FramePlace, Marks
+from onelog.storage.marks import Appended, FramePlace, Marks, Repeated
 from onelog.storage.producers import Producers, append_time_ms
-from onelog.storage.removal import RemovalJob, SegmentRemoval
+from onelog.storage.removal import SUFFIXES, RemovalJob, SegmentRemoval
 from onelog.storage.segment import LogRefused, Segment, SegmentInfo
 from onelog.storage.transactions import Undone
 from onelog.storage.writing import LogSettings, Plan, SettleJob, give_up, publish
@@ -54,25 +53,6 @@ __all__ = [
 INDEXES_KEPT = 4
 # What planning may do in one breath, in batches.
 PLANNED_AT_ONCE = 32
-
-
-@dataclass(frozen=True, slots=True)
-class Appended:
-    """Batches that have their offsets; buffers are their bytes as they will stand in the log."""
-
-    base: int
-    next: int
-    timestamp_ms: int
-    buffers: list[Buffer]
-
-
-@dataclass(frozen=True, slots=True)
-class Repeated:
-    """Batches that were in the log already, at these offsets; true once that part is durable."""
-
-    base: int
-    next: int
-    timestamp_ms: int
 
 
 class PartitionLog:
@@ -111,12 +91,20 @@ class PartitionLog:
         self._is_planning = False
         self._rolls_at_ms: int | None = None
         self._refusal: str | None = None
+        self._held: Sequence[Segment] = ()
+        self.cleaned = 0
+        """Below this offset the log was compacted. Not known at a start: then all of it is, once."""
         if segments:
             end = segments[-1].offset_end
         elif end is None:
             end = start
         # Not checked: where a start reads the tail back, the log may begin in it.
         self.marks = Marks(start, end, producers.transactions.stable(end), end, end, end)
+
+    @property
+    def handles(self) -> Handles:
+        """The open files of its directory, and others'."""
+        return self._handles
 
     @property
     def name(self) -> str:
@@ -366,6 +354,39 @@ class PartitionLog:
             self._handles.forget(segment.path)
         return SegmentRemoval(self.home.disk, self.home.path, [s.base_offset for s in leaving])
 
+    def sealed_segments(self) -> list[Segment]:
+        """Those that are not written to any more, oldest first."""
+        return [segment for segment in self._segments if segment.sealed]
+
+    @contextmanager
+    def holding(self, segments: Sequence[Segment]) -> Iterator[None]:
+        """These are about to be replaced: they are not removed meanwhile."""
+        self._held = segments
+        try:
+            yield
+        finally:
+            self._held = ()
+
+    def replace(self, old: Sequence[Segment], *, size: int, has_undone: bool) -> None:
+        """One segment has the names of these: it is read from now on."""
+        place = self._segments.index(old[0])
+        assert self._segments[place : place + len(old)] == list(old)
+        new = Segment.standing(
+            self._handles,
+            self.home.path,
+            old[0].base_offset,
+            offset_end=old[-1].offset_end,
+            size=size,
+            index=None,
+        )
+        new.has_undone = has_undone
+        self._segments[place : place + len(old)] = [new]
+        self._warm = [segment for segment in self._warm if segment not in old]
+        for segment in old:
+            for suffix in SUFFIXES:
+                name = layout.segment_file(segment.base_offset, suffix)
+                self._handles.forget(layout.join(self.home.path, name))
+
     def aborted(self, first: int, end: int) -> list[Undone]:
         """The transactions that touch this range and were aborted. Readers see what is stable only."""
         assert first <= end
@@ -409,7 +430,7 @@ class PartitionLog:
     def _leaving(self) -> list[Segment]:
         leaving: list[Segment] = []
         for segment in self._segments[:-1]:
-            if segment.offset_end > self.marks.start:
+            if segment.offset_end > self.marks.start or segment in self._held:
                 break
             leaving.append(segment)
         return leaving

@@ -1,6 +1,9 @@
-"""How far a log is what: its marks, and where the commit log has what is not settled."""
+"""How far a log is what: its marks, where the commit log has what is not settled, what an append has got."""
 
+from dataclasses import dataclass
 from typing import NamedTuple
+
+from onelog.storage.disk import Buffer
 
 
 class Marks(NamedTuple):
@@ -27,3 +30,22 @@ class FramePlace(NamedTuple):
     next: int
     lsn: int
     before: int
+
+
+@dataclass(frozen=True, slots=True)
+class Appended:
+    """Batches that have their offsets; buffers are their bytes as they will stand in the log."""
+
+    base: int
+    next: int
+    timestamp_ms: int
+    buffers: list[Buffer]
+
+
+@dataclass(frozen=True, slots=True)
+class Repeated:
+    """Batches that were in the log already, at these offsets; true once that part is durable."""
+
+    base: int
+    next: int
+    timestamp_ms: int

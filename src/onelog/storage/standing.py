@@ -154,7 +154,16 @@ class Walker:
                 self.standing.producers.transactions.undone, segment.base_offset, segment.offset_end
             )
             segment.has_undone = bool(known_here)
-        self.standing.producers.transactions.forget_below(active_base)
+        self._end_derivation(active_base)
+
+    def _end_derivation(self, active_base: int) -> None:
+        known = snapshot.load(self._home.disk, self._home.path, active_base)
+        found = self.standing.producers.transactions
+        if known is not None:
+            # Compaction takes away the markers of transactions of which nothing else is left, so
+            # one that an older snapshot calls open may have ended on the way.
+            found.only_open(dict(known.transactions.open_at(active_base)))
+        found.forget_below(active_base)
 
     def _note_all(self, segment: Segment) -> int:
         """The offset behind its last batch."""

@@ -94,6 +94,10 @@ class Transactions:
             if span.first < offset <= span.last:
                 yield span.producer_id, span.first
 
+    def only_open(self, known: dict[int, int]) -> None:
+        """These are open, and no others."""
+        self._open = known
+
     def forget_below(self, offset: int) -> None:
         """The aborts whose markers lie below this offset are on disk: nobody asks here for them."""
         if self.undone and self.undone[0].last < offset:
