@@ -18,6 +18,8 @@ from onelog.clock import Clock
 from onelog.errors import DiskFailed, DiskFull, OnelogError, PartitionClosed
 from onelog.metrics import Metrics
 from onelog.storage.compaction import Extent, due, should_roll
+from onelog.storage.disk import READING
+from onelog.storage.log import PartitionLog
 from onelog.storage.rewrite import Compaction
 from onelog.storage.segment import LogRefused
 
@@ -102,12 +104,11 @@ class Compactor:
             compaction = Compaction(log, policy, extent, now_ms=now_ms)
             await self._run(partition, compaction)
         except LogRefused as refusal:
-            if partition.is_open and partition.log is log:
-                error = PartitionClosed(topic=partition.topic, partition=partition.index, reason=str(refusal))
-                LOG.error("%s", error)
-                partition.close(error, keeps_tail=True)
+            _close(partition, log, str(refusal))
+        except PartitionClosed as closed:
+            _close(partition, log, closed.reason)
         except OnelogError as error:
-            await self._failed(partition, compaction, error)
+            await self._failed(partition, log, compaction, error)
         else:
             self._passes.add()
             self._bytes_freed.add(max(0, compaction.bytes_before - compaction.bytes_after))
@@ -130,9 +131,13 @@ class Compactor:
         finally:
             steps.close()
 
-    async def _failed(self, partition: Partition, compaction: Compaction | None, error: OnelogError) -> None:
-        if not isinstance(error, DiskFailed | DiskFull):
-            return  # the log was damaged, and says so to everybody
+    async def _failed(
+        self, partition: Partition, log: PartitionLog, compaction: Compaction | None, error: OnelogError
+    ) -> None:
+        if isinstance(error, DiskFailed) and error.doing in READING:
+            # Its files may be gone because its topic is.
+            _close(partition, log, f"{error.path}: {error.found} while {error.doing}")
+            return
         swap = None if compaction is None else compaction.swap
         if not isinstance(error, DiskFull) or (swap is not None and swap.has_begun):
             self._files.stop(error)
@@ -141,3 +146,11 @@ class Compactor:
         if swap is not None:
             with suppress(OnelogError):
                 await self._files.run(swap.undo)
+
+
+def _close(partition: Partition, log: PartitionLog, reason: str) -> None:
+    """What cannot be read is served by nobody, if it still is."""
+    if partition.is_open and partition.log is log:
+        error = PartitionClosed(topic=partition.topic, partition=partition.index, reason=reason)
+        LOG.error("%s", error)
+        partition.close(error, keeps_tail=True)
