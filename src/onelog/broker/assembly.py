@@ -267,7 +267,10 @@ class Parts:
     def _sort_out(self) -> None:
         state = self.loaded.state
         alive = {str(topic.name): (topic.id, topic.partition_count) for topic in state.by_name.values()}
-        for path in self._store.sort_out(alive, list(state.removed)).strays:
+        found = self._store.sort_out(alive, list(state.removed))
+        if found.kafkas:
+            LOG.warning("%s: Kafka's own; left alone and not served", ", ".join(sorted(found.kafkas)))
+        for path in found.strays:
             LOG.warning("%s: belongs to no topic; it is left alone and not served", path)
         self.topics.forget_removed()
 
