@@ -54,7 +54,11 @@ class Bench:
 
     def log(self, partition: int = 0, *, is_os: bool = False) -> PartitionLog:
         log = self.store.open_log("orders", UUID(int=7), partition, settings=LogSettings(), is_os=is_os)
-        self.committer.attach(log, on_visible=lambda: self.events.append(f"visible {partition}"))
+        self.committer.attach(
+            log,
+            on_visible=lambda: self.events.append(f"visible {partition}"),
+            on_unreadable=lambda error: self.events.append(f"unreadable {partition}"),
+        )
         return log
 
     def stage(self, log: PartitionLog, name: str | bytes) -> Ticket[str]:
@@ -429,5 +433,36 @@ def test_an_owner_that_breaks_when_told_leaves_no_ticket_open(tmp_path: Path) ->
         await bench.close()
         assert [ticket.error for ticket in tickets] == [FAILED, FAILED, FAILED]
         assert bench.events == ["reported", "no 0", "no 1", "no 2"]
+
+    run(whole())
+
+
+def test_a_deleted_log_s_records_that_wait_for_room_hold_nobody_back(tmp_path: Path) -> None:
+    async def story(bench: Bench) -> None:
+        log, other = bench.log(0), bench.log(1)
+        bench.disk.settling.shut()
+        committer = bench.committer
+        while not committer._lacks_room or committer._preparing is not None:
+            if not committer.is_full:
+                bench.stage(log, b"x" * 12_000)
+            await turns()
+        held = committer.hold(lambda: bench.stage(other, "held"))
+        _drop(bench, log)
+        bench.disk.settling.open()
+        assert await held == "held"
+
+    told(tmp_path, story)
+
+
+def test_what_was_held_back_fails_with_the_disk(tmp_path: Path) -> None:
+    async def whole() -> None:
+        bench = Bench(tmp_path)
+        log = bench.log()
+        bench.disk.syncs.fail(FAILED)
+        ticket = bench.stage(log, "a")
+        held = bench.committer.hold(lambda: bench.stage(log, "b"))
+        await bench.close()
+        assert (ticket.error, held.error) == (FAILED, FAILED)
+        assert bench.committer.hold(lambda: bench.stage(log, "c")).error is FAILED
 
     run(whole())

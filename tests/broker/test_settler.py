@@ -251,3 +251,21 @@ def test_a_stop_settles_everything_and_the_root_says_that_nothing_is_pending(tmp
         assert [said.next for said in ends.logs.values()] == [1]
 
     run(whole())
+
+
+def test_a_log_whose_segment_a_round_cannot_open_is_closed_and_the_others_are_settled(tmp_path: Path) -> None:
+    async def story(desk: Desk) -> None:
+        await desk.append(batch("a"))
+        await desk.settle()
+        await desk.append(batch("b"))
+        await desk.append(batch("x"), partition=1)
+        (tmp_path / "orders-0" / SEGMENT).unlink()
+        desk.broker._parts.served.partition("orders", 0).log._handles.forget(str(tmp_path / "orders-0"))
+        await desk.settle()
+        with pytest.raises(PartitionClosed, match="No such file"):
+            desk.read()
+        assert _settled(desk, 1) == 1
+        assert list(tmp_path.glob("onelog.tail.*"))
+        assert desk.failures == []
+
+    told(tmp_path, story)

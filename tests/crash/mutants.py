@@ -18,7 +18,7 @@ from onelog.errors import DiskFailed
 from onelog.model import OFFSET_MAX
 from onelog.records.batch import Batch, split
 from onelog.storage import ends as roots
-from onelog.storage import frames, layout, leftovers, recovery, removal, replay, store, whole, writing
+from onelog.storage import frames, layout, leftovers, recovery, removal, replay, store, writing
 from onelog.storage.commit_log import CommitLog, SyncJob
 from onelog.storage.ends import Ends
 from onelog.storage.frames import Entry, Frame
@@ -341,21 +341,12 @@ def _roll_over_leftovers(real: Any) -> Any:
 def _new_segments_over_leftovers(stack: ExitStack) -> None:
     _around(SettleJob, "__init__", _roll_over_leftovers)(stack)
 
-    def write(self: SettleJob, piece: writing.Piece) -> None:
-        disk = self._home.disk
-        if piece.is_new:
-            piece.file = disk.open(piece.segment.path, create=True)
-        file = writing._file_of(piece)
-        assert file is not None
+    def write(self: SettleJob, file: Any, piece: writing.Piece) -> None:
         if piece.buffers:
             file.write_at(piece.position, piece.buffers)
         file.sync()
-        if piece.files is not None:
-            whole.write_files(disk, piece.files)
-        if piece.is_new or piece.files is not None:
-            disk.sync_dir(self._home.path)
 
-    stack.enter_context(patch.object(SettleJob, "_write", write))
+    stack.enter_context(patch.object(SettleJob, "_write_to", write))
 
 
 def _home_without(call: str) -> Patches:
@@ -391,15 +382,13 @@ def _leftovers_believed(real: Any) -> Any:
 
 def _longer_file_appended_to(stack: ExitStack) -> None:
     stack.enter_context(patch.object(recovery, "remove_leftovers", lambda home, said: None))
-    real = SettleJob._write
+    real = SettleJob._write_to
 
-    def write(self: SettleJob, piece: writing.Piece) -> None:
-        file = writing._file_of(piece)
-        if file is not None:
-            piece.position = max(piece.position, file.size())
-        real(self, piece)
+    def write(self: SettleJob, file: Any, piece: writing.Piece) -> None:
+        piece.position = max(piece.position, file.size())
+        real(self, file, piece)
 
-    stack.enter_context(patch.object(SettleJob, "_write", write))
+    stack.enter_context(patch.object(SettleJob, "_write_to", write))
 
 
 def _applied_again(log: PartitionLog, entry: Entry, place: Any) -> None:

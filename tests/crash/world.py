@@ -24,7 +24,7 @@ from onelog.broker.settler import Settler
 from onelog.broker.space import Space
 from onelog.broker.topics.settings import Durability, TopicPolicy, policy_of
 from onelog.broker.values import AppendResult
-from onelog.errors import DiskFailed, DiskFull, OnelogError, PartitionClosed, UnknownTopic
+from onelog.errors import DiskFailed, DiskFull, OnelogError, OutOfOrderSequence, PartitionClosed, UnknownTopic
 from onelog.metrics import Metrics
 from onelog.model import Isolation, TopicName
 from onelog.records.batch import Batch
@@ -156,7 +156,10 @@ class World:
         self._faulty = False
         at = self.disk.calls + int(self.rng.paretovariate(0.6) * 8)
         fate = self.rng.random()
-        if fate < 0.55:
+        if fate < 0.1:
+            # Where the old root and the new one are both near.
+            self.disk.cut_behind = layout.ENDS + layout.ASIDE_SUFFIX
+        elif fate < 0.55:
             self.disk.cut_at = at
         elif fate < 0.7:
             self.disk.fail_sync_at = at
@@ -429,6 +432,10 @@ class World:
             self._promise(place, done.result().end)
 
     def _answered_again(self, place: Place, again: Entry, done: Ticket[AppendResult]) -> None:
+        self._require(
+            not isinstance(done.error, OutOfOrderSequence),
+            f"{place}: the batch of offset {again.base} again gave {done.error}",
+        )
         if done.error is None:
             result = done.result()
             self._require(

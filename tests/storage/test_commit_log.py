@@ -178,3 +178,32 @@ def test_every_file_is_closed(log: CommitLog) -> None:
     _prepare(log)
     log.close()
     assert log.paths() == ["data/onelog.commit.0", "data/onelog.commit.1"]
+
+
+def test_while_a_larger_file_is_made_for_its_place_the_smaller_one_is_not_used(log: CommitLog) -> None:
+    """A frame in it would move the place where the larger one has to begin."""
+    large = _entry(20 * BLOCK)
+    _prepare(log)
+    job = log.begin_prepare([large])
+    assert job is not None
+    assert not log.has_next
+    assert not log.has_room([_entry(7 * BLOCK)])
+    job.run()
+    log.end_prepare(job)
+    end = log.end
+    assert log.write([large]).lsn > end
+
+
+def test_there_are_enough_files_to_go_on_however_small_the_bound_is(disk: SimulatedDisk) -> None:
+    settings = CommitLogSettings(file_bytes=8 * BLOCK, bytes_max=BLOCK, block_bytes=BLOCK)
+    making = CommitLog.first_file(
+        disk, "data", directory=UUID(int=1), epoch=3, start=0, slot=0, settings=settings
+    )
+    making.run()
+    assert making.made is not None
+    log = CommitLog(disk, "data", directory=UUID(int=1), epoch=3, settings=settings, first=making.made)
+    for _ in range(2):
+        _write(log, 7)
+        _prepare(log)
+    _write(log, 7)
+    assert log.begin_prepare([_entry(6 * BLOCK)]) is None

@@ -150,8 +150,10 @@ def test_appends_during_a_job_wait_for_the_next_one(disk: WatchedDisk) -> None:
     assert read_all(log) == ["0", "1"]
 
 
-def test_a_job_gives_back_what_it_has_pinned(disk: WatchedDisk) -> None:
+def test_a_job_leaves_no_file_open(disk: WatchedDisk) -> None:
     log = _log(disk, segment_bytes=200)
     fill(log, 20)
     fill(log, 20, first=20)
+    assert len(log._handles) == 0
+    read_all(log)
     assert all(not handle.pins for handle in log._handles._handles.values())

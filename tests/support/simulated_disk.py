@@ -123,6 +123,7 @@ class SimulatedDisk:
         self.process = 0
         self.calls = 0
         self.cut_at: int | None = None
+        self.cut_behind: str | None = None
         self.fail_sync_at: int | None = None
         self.has_failed = False
         self.full_at: int | None = None
@@ -207,7 +208,7 @@ class SimulatedDisk:
         """The process ends; the cache stays. What a cut, a fault or a full disk was due for is off."""
         self.process += 1
         self._held.clear()
-        self.cut_at = self.fail_sync_at = self.full_at = None
+        self.cut_at = self.fail_sync_at = self.full_at = self.cut_behind = None
         self.has_failed = False
         self.meanwhile = None
         self.room_bytes = ROOM_BYTES
@@ -229,6 +230,8 @@ class SimulatedDisk:
         self.calls += 1
         if self.meanwhile is not None and self.calls != self.cut_at:
             self.meanwhile()
+        if self.cut_behind is not None and doing == "changing names" and path.endswith(self.cut_behind):
+            self.cut_behind, self.cut_at = None, self.calls + self.rng.randint(1, 5)
         if self.full_at is not None and self.calls >= self.full_at and doing == "writing":
             self.room_bytes = 0
             return self.rng.randint(0, size)

@@ -55,6 +55,7 @@ class _Lane:
 
     log: PartitionLog
     on_visible: Callable[[], None]
+    on_unreadable: Callable[[OnelogError], None]
     told: int
     waiting: deque[_Waiting] = field(default_factory=deque)
     is_attached: bool = True
@@ -114,12 +115,22 @@ class Committer:
         self._held: deque[tuple[Callable[[], Ticket[Any]], Ticket[Any]]] = deque()
         self._drained: Ticket[None] | None = None
         settler.on_settled = self._settled
+        settler.on_unreadable = self._unreadable
 
     # Logs come and go
 
-    def attach(self, log: PartitionLog, *, on_visible: Callable[[], None]) -> None:
-        """Take over a log's writing. on_visible is called after the tickets that a sync resolves."""
-        self._lanes[log] = _Lane(log, on_visible, told=log.visible)
+    def attach(
+        self,
+        log: PartitionLog,
+        *,
+        on_visible: Callable[[], None],
+        on_unreadable: Callable[[OnelogError], None],
+    ) -> None:
+        """Take over a log's writing. on_visible is called after the tickets that a sync resolves.
+
+        on_unreadable: a round could not open its files.
+        """
+        self._lanes[log] = _Lane(log, on_visible, on_unreadable, told=log.visible)
         self._settler.attach(log)
 
     def detach(self, log: PartitionLog, error: OnelogError, *, keeps_tail: bool = False) -> Ticket[None]:
@@ -398,13 +409,18 @@ class Committer:
         lanes = [self._lanes[log] for log in logs if log in self._lanes]
         for lane in lanes:
             self._tail_bytes -= self._tails.get(lane.log, 0)
-            left = lane.log.tail_bytes
+            left = lane.log.tail_bytes + OBJECT_BYTES * lane.log.tail_count
             self._tails[lane.log] = left
             self._tail_bytes += left
         self._tell(lanes)
         if self.failed is None:
             self._go_on()
         self._tell_drained()
+
+    def _unreadable(self, log: PartitionLog, error: OnelogError) -> None:
+        lane = self._lanes.get(log)
+        if lane is not None:
+            lane.on_unreadable(error)
 
     def _go_on(self) -> None:
         """There is room again, perhaps: for what waits in frames first, then for what has no offsets."""

@@ -65,7 +65,7 @@ class Partition:
         self._is_held = False
         self._held_span = 0
         if log is not None:
-            committer.attach(log, on_visible=self._tell_waiters)
+            committer.attach(log, on_visible=self._tell_waiters, on_unreadable=self._close_unreadable)
 
     @property
     def policy(self) -> TopicPolicy:
@@ -290,11 +290,15 @@ class Partition:
         try:
             yield
         except (PartitionClosed, DiskFailed) as error:
+            self._close_unreadable(error)
+            raise closed_because(error, topic=self.topic, partition=self.index) from error
+
+    def _close_unreadable(self, error: OnelogError) -> None:
+        """Its files cannot be read: for good, unless it is only the process that lacks something."""
+        if not _is_out_of_handles(error):
             closed = closed_because(error, topic=self.topic, partition=self.index)
-            if not _is_out_of_handles(error):
-                LOG.error("%s", closed)
-                self.close(closed, keeps_tail=True)
-            raise closed from error
+            LOG.error("%s", closed)
+            self.close(closed, keeps_tail=True)
 
     def _tell_waiters(self) -> None:
         visible = self.log.visible

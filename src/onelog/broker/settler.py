@@ -17,6 +17,7 @@ from onelog.broker.work import Act, Timer, Work
 from onelog.errors import DiskFailed, DiskFull, OnelogError
 from onelog.metrics import Metrics
 from onelog.storage import ends as roots
+from onelog.storage.disk import READING
 from onelog.storage.ends import Ends
 from onelog.storage.kept_tails import keep_tail
 from onelog.storage.log import PartitionLog
@@ -49,6 +50,7 @@ class Settler:
     ) -> None:
         self.failed: OnelogError | None = None
         self.on_settled: Callable[[Sequence[PartitionLog]], None] = lambda logs: None
+        self.on_unreadable: Callable[[PartitionLog, OnelogError], None] = lambda log, error: None
         self._store = store
         self._work = work
         self._transaction = transaction
@@ -174,7 +176,11 @@ class Settler:
             yield None
         errors = yield [part.job.run for part in round_.parts]
         for part, error in zip(round_.parts, errors, strict=True):
-            part.is_done = self._has_succeeded(error) and part.log in self._logs
+            if isinstance(error, DiskFailed) and error.doing in READING:
+                # Nothing was written to it: that log is damaged, and the others go on.
+                self.on_unreadable(part.log, error)
+            else:
+                part.is_done = self._has_succeeded(error) and part.log in self._logs
         kept = yield from self._keep_tails()
         ends = round_.root(
             store.ends,

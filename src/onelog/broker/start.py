@@ -5,6 +5,8 @@ Everything is durable when it returns. StoreRefused: nothing was lost or changed
 
 import logging
 import secrets
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from uuid import uuid4
 
@@ -58,11 +60,18 @@ def start(store: Store, catalog: Catalog, *, settings: BrokerSettings, metrics: 
         return catalog.transaction
 
     sizes = CommitLogSettings(settings.commit_log_file_bytes, settings.commit_log_bytes_max)
-    recovered = store.recover(known, note, settings=sizes)
+    with ThreadPoolExecutor(settings.settler_threads, thread_name_prefix="onelog-start") as threads:
+        recovered = store.recover(known, note, settings=sizes, run_all=lambda acts: _run_all(threads, acts))
     catalog.write_now([directory.others_forgotten(known.epoch)])
     metrics.series(m.BYTES_CUT).add(recovered.bytes_cut)
     _tell(recovered)
     return started
+
+
+def _run_all(threads: ThreadPoolExecutor, acts: Sequence[Callable[[], None]]) -> None:
+    """All of them, whatever one raises: then that is raised."""
+    for ended in [threads.submit(act) for act in acts]:
+        ended.result()
 
 
 def _facts(loaded: Loaded) -> dict[LogKey, LogFacts]:

@@ -32,6 +32,8 @@ from onelog.storage.frames import (
 )
 
 _ZEROES = bytes(1 << 20)
+# The one that is written to, the one that comes next, and one that a root can free.
+FILES_MIN = 3
 
 
 @dataclass(frozen=True)
@@ -269,7 +271,7 @@ class CommitLog:
         free = next((file for file in self._free if file.size >= size), None)
         if free is not None:
             self._free.remove(free)
-        elif self._total_bytes + size > self.settings.bytes_max and not self._is_too_large(size):
+        elif not self._may_make(size):
             return None
         last = self._files[-1]
         slot = self._slots if free is None else free.slot
@@ -318,9 +320,10 @@ class CommitLog:
         ready = 0 if self._next is None else self._next.size
         return sum(file.size for file in [*self._files, *self._free]) + ready
 
-    def _is_too_large(self, size: int) -> bool:
-        """A batch that no file of ours can hold gets one of its size, beyond the bound if need be."""
-        return size > self.settings.file_bytes
+    def _may_make(self, size: int) -> bool:
+        """Within the bound; or beyond it, for a batch that no other file can hold, or too few files."""
+        is_within = self._total_bytes + size <= self.settings.bytes_max
+        return is_within or size > self.settings.file_bytes or len(self.paths()) < FILES_MIN
 
 
 def _header(directory: UUID, epoch: int, *, number: int, size: int, start: int) -> FileHeader:

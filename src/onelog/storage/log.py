@@ -12,7 +12,6 @@ system calls only. When to write what is decided above; so is what the settings 
 """
 
 from bisect import bisect_right
-from collections import deque
 from collections.abc import Generator, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import chain
@@ -28,10 +27,11 @@ from onelog.storage.handles import Handles
 from onelog.storage.home import Home
 from onelog.storage.leftovers import remove_leftovers
 from onelog.storage.lookup import Found
-from onelog.storage.marks import Appended, FramePlace, Marks, Repeated
+from onelog.storage.marks import Appended, Marks, Repeated
 from onelog.storage.producers import Producers, append_time_ms
 from onelog.storage.removal import SUFFIXES, RemovalJob, SegmentRemoval
 from onelog.storage.segment import LogRefused, Segment, SegmentInfo
+from onelog.storage.tail import FramePlace, Tail
 from onelog.storage.transactions import Undone
 from onelog.storage.writing import LogSettings, Plan, SettleJob, give_up, publish
 
@@ -79,10 +79,7 @@ class PartitionLog:
         self.producers = producers
         self._handles = handles
         self._segments = segments
-        self._tail: list[Batch] = []
-        self._tail_ms: list[int] = []
-        self._tail_bytes = 0
-        self._frames: deque[FramePlace] = deque()
+        self._tail = Tail()
         self._has_leftovers = has_leftovers
         self._has_home = has_home
         self._has_index = has_index
@@ -139,12 +136,17 @@ class PartitionLog:
     @property
     def size_bytes(self) -> int:
         """What it holds, settled or not."""
-        return sum(s.size for s in self._segments) + self._tail_bytes
+        return sum(s.size for s in self._segments) + self._tail.size
 
     @property
     def tail_bytes(self) -> int:
         """What of it is not in segments yet."""
-        return self._tail_bytes
+        return self._tail.size
+
+    @property
+    def tail_count(self) -> int:
+        """How many batches that is."""
+        return len(self._tail)
 
     @property
     def said(self) -> Said:
@@ -157,7 +159,7 @@ class PartitionLog:
     @property
     def first_frame(self) -> FramePlace | None:
         """Where the commit log has the beginning of the tail; None when nothing of it was written."""
-        return self._frames[0] if self._frames else None
+        return self._tail.first_frame
 
     def segments(self) -> list[SegmentInfo]:
         """What is there, oldest first; none before the first write."""
@@ -180,9 +182,7 @@ class PartitionLog:
                 continue
             placed = batch.renumbered(base_offset=following, leader_epoch=leader_epoch)
             self.producers.note(placed, base=following, heard_ms=now_ms, settled=self.marks.settled)
-            self._tail.append(placed)
-            self._tail_ms.append(now_ms)
-            self._tail_bytes += placed.size
+            self._tail.add(placed, now_ms=now_ms)
             buffers.append(placed.data)
             following = placed.offset_end
             timestamp_ms = append_time_ms(placed)
@@ -196,16 +196,14 @@ class PartitionLog:
         self.producers.note(
             batch, base=batch.base_offset, heard_ms=batch.max_timestamp_ms, settled=self.marks.settled
         )
-        self._tail.append(batch)
-        self._tail_ms.append(batch.max_timestamp_ms)
-        self._tail_bytes += batch.size
+        self._tail.add(batch, now_ms=batch.max_timestamp_ms)
         self.marks = self.marks._replace(appended=batch.offset_end)
         self.note_written(batch.offset_end, lsn=place.lsn, before=place.before)
 
     def note_written(self, offset: int, *, lsn: int, before: int) -> None:
         """A frame at this place has everything below the offset that no earlier one has."""
         if offset > self.marks.settled:
-            self._frames.append(FramePlace(offset, lsn, before))
+            self._tail.note_frame(FramePlace(offset, lsn, before))
         if offset > self.marks.written:
             self.marks = self.marks._replace(written=offset)
             self._note_stable()
@@ -222,11 +220,7 @@ class PartitionLog:
 
     def tail_entries(self) -> list[Entry]:
         """What frames have of the tail, to be kept when the log cannot be settled."""
-        return [
-            Entry(self.key, batch.base_offset, batch.offset_end, [batch.data], batch.size)
-            for batch in self._tail
-            if batch.offset_end <= self.marks.written
-        ]
+        return self._tail.entries(self.key, written=self.marks.written)
 
     def ask_to_roll(self, now_ms: int) -> None:
         """Begin a new segment in the next round, even if nothing is there to settle."""
@@ -245,7 +239,7 @@ class PartitionLog:
         """
         assert self._job is None
         assert not self._is_planning
-        count = bisect_right(self._tail, self.marks.written, key=lambda b: b.offset_end)
+        count = self._tail.count_below(self.marks.written)
         if not self._segments or not self._segments[-1].size:
             # One that is empty is not followed by another, which would have the same name.
             self._rolls_at_ms = None
@@ -263,7 +257,8 @@ class PartitionLog:
             plan.roll(self.marks.settled, now_ms=self._rolls_at_ms)
             self._rolls_at_ms = None
         for number in range(count):
-            plan.add(self._tail[number], now_ms=self._tail_ms[number])
+            batch, now_ms = self._tail.at(number)
+            plan.add(batch, now_ms=now_ms)
             if number % PLANNED_AT_ONCE == PLANNED_AT_ONCE - 1:
                 yield
         self._is_planning = False
@@ -283,16 +278,12 @@ class PartitionLog:
         self._job = None
         self._has_home = True
         self._has_index = self._has_leftovers = False
-        self._segments.extend(publish(self._handles, job.pieces))
+        self._segments.extend(publish(job.pieces))
         for piece in job.pieces:
             self._keep_warm(piece.segment)
-        self._tail_bytes -= sum(batch.size for batch in self._tail[: job.batch_count])
-        del self._tail[: job.batch_count]
-        del self._tail_ms[: job.batch_count]
         self.producers.transactions.forget_below(self._segments[-1].base_offset)
         end = job.offset_end
-        while self._frames and self._frames[0].next <= end:
-            self._frames.popleft()
+        self._tail.drop(job.batch_count, settled=end)
         self.note_durable(end)
         self.marks = self.marks._replace(settled=end).check()
 
@@ -301,7 +292,7 @@ class PartitionLog:
         assert job is self._job
         self._job = None
         self._has_leftovers = True
-        give_up(self._handles, job.pieces)
+        give_up(job.pieces)
 
     def read(self, offset: int, *, bytes_max: int, offset_max: int) -> list[Batch]:
         """Whole batches from the one that holds `offset` on, or the first behind it; none beyond offset_max.
@@ -323,13 +314,13 @@ class PartitionLog:
                     # Nothing found at all is a hole up to the segment's end: it was compacted.
                     offset = segment.offset_end
                     left = bytes_max - sum(b.size for b in found)
-        return found + self._read_tail(offset, bytes_max=left, offset_max=offset_max, at_least_one=not found)
+        return found + self._tail.read(offset, bytes_max=left, offset_max=offset_max, at_least_one=not found)
 
     def find_time(self, timestamp_ms: int, *, offset_max: int) -> Found | None:
         """The first record below offset_max that is this old or newer."""
         start = self.marks.start
         with self._closing_when_refused():
-            batches = chain(self._batches_from_time(timestamp_ms), self._tail)
+            batches = chain(self._batches_from_time(timestamp_ms), self._tail.batches)
             return lookup.first_at_or_after(batches, timestamp_ms, start=start, offset_max=offset_max)
 
     def find_max_timestamp(self, *, offset_max: int) -> Found | None:
@@ -413,7 +404,7 @@ class PartitionLog:
         if leaves_index and is_whole and not self._has_index:
             rest.leave(self.home.disk, self._segments[-1], self.producers)
         if self._job is not None:
-            give_up(self._handles, self._job.pieces)
+            give_up(self._job.pieces)
             self._job = None
         self._handles.forget(self.home.path)
 
@@ -442,17 +433,6 @@ class PartitionLog:
         """Which segment has this offset, or would have it."""
         return max(bisect_right(self._segments, offset, key=lambda s: s.base_offset) - 1, 0)
 
-    def _read_tail(self, offset: int, *, bytes_max: int, offset_max: int, at_least_one: bool) -> list[Batch]:
-        found: list[Batch] = []
-        first = bisect_right(self._tail, offset, key=lambda b: b.offset_end)
-        for batch in self._tail[first:]:
-            fits = batch.size <= bytes_max or (at_least_one and not found)
-            if not fits or batch.offset_end > offset_max:
-                break
-            found.append(batch)
-            bytes_max -= batch.size
-        return found
-
     def _batches_from_time(self, timestamp_ms: int) -> Iterator[Batch]:
         """The segments' batches among which the first record of this time or later is."""
         for segment in self._segments_from(self.marks.start):
@@ -470,7 +450,7 @@ class PartitionLog:
             if segment.offset_end <= start or segment.max_timestamp_ms < best:
                 continue
             yield from (batch for _, batch in segment.batches())
-        yield from self._tail
+        yield from self._tail.batches
 
     def _check_in_range(self, offset: int) -> None:
         if not self.marks.start <= offset <= self.marks.appended:

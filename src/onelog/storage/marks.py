@@ -1,4 +1,4 @@
-"""How far a log is what: its marks, where the commit log has what is not settled, what an append has got."""
+"""How far a log is what: its marks, and what an append has got."""
 
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -22,14 +22,6 @@ class Marks(NamedTuple):
         assert self.settled <= self.durable <= self.written <= self.appended
         assert self.stable <= self.written
         return self
-
-
-class FramePlace(NamedTuple):
-    """Where the commit log has records of a tail: those below `next` that no earlier frame has."""
-
-    next: int
-    lsn: int
-    before: int
 
 
 @dataclass(frozen=True, slots=True)

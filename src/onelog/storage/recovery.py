@@ -8,8 +8,9 @@ Until the new root is durable the old one stands, and the next start does all of
 What is wrong with one log refuses that log; what is wrong with the whole, the directory.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from uuid import UUID
 
 from onelog.errors import CorruptBatch, DiskFailed, InvalidRecord
@@ -73,6 +74,9 @@ class Recovered:
         return {key: log.marks.appended for key, log in self.logs.items() if log.is_os}
 
 
+Act = Callable[[], None]
+# Does all of these, each in any thread, and raises what one of them has raised.
+RunAll = Callable[[Sequence[Act]], None]
 # Makes durable in the catalog what a start changes, the new epoch with it; the transaction's number.
 Note = Callable[[Recovered], int]
 
@@ -90,6 +94,7 @@ class Recovery:
         settings: CommitLogSettings,
         claim: Callable[[Home], None],
         kafka_was_clean: bool,
+        run_all: RunAll,
     ) -> None:
         self._disk = disk
         self._root = root
@@ -98,6 +103,7 @@ class Recovery:
         self._settings = settings
         self._claim = claim
         self._kafka_was_clean = kafka_was_clean
+        self._run_all = run_all
         self._kept: dict[LogKey, list[Entry]] = {}
         self._jobs: list[tuple[PartitionLog, SettleJob]] = []
         self._unsaid: set[LogKey] = set()
@@ -282,14 +288,20 @@ class Recovery:
     # Everything into its place
 
     def _settle(self, found: Recovered, last: Ends | None) -> None:
+        is_unsure = not found.was_clean and last is not None
+        acts: list[Act] = []
         for log in found.logs.values():
-            if not found.was_clean and last is not None and self._disk.exists(log.home.path):
-                remove_leftovers(log.home, self._emptied.get(log.key, _counting(log)))
+            steps: list[Act] = []
+            if is_unsure and self._disk.exists(log.home.path):
+                said = self._emptied.get(log.key, _counting(log))
+                steps.append(partial(remove_leftovers, log.home, said))
             job = _run_through(log)
             if job is not None:
                 found.bytes_settled += sum(piece.bytes_added for piece in job.pieces)
-                job.run()
+                steps.append(job.run)
                 self._jobs.append((log, job))
+            acts += [partial(one_by_one, steps)] if steps else []
+        self._run_all(acts)
         for key, entries in self._kept.items():
             keep_tail(self._disk, self._root, key, entries, directory=self._known.directory)
 
@@ -353,6 +365,12 @@ class Recovery:
                 leaving.append(layout.join(self._root, name))
         for path in leaving:
             self._disk.unlink(path)
+
+
+def one_by_one(acts: Sequence[Act]) -> None:
+    """In this order, in this thread."""
+    for act in acts:
+        act()
 
 
 def _standing(home: Home, handles: Handles, facts: LogFacts, said: Said) -> Standing:

@@ -26,7 +26,7 @@ from onelog.storage.home import Home, is_half_made, topic_id_of
 from onelog.storage.layout import LogDir, Role
 from onelog.storage.log import LogSettings, PartitionLog
 from onelog.storage.producers import Producers
-from onelog.storage.recovery import Known, Note, Recovered, Recovery
+from onelog.storage.recovery import Known, Note, Recovered, Recovery, RunAll, one_by_one
 from onelog.storage.removal import LogRemoval, RemovalJob, move_away, remove_tree
 from onelog.storage.whole import replace_whole, write_files
 
@@ -120,8 +120,13 @@ class Store:
         assert self._ends is not None
         return self._ends
 
-    def recover(self, known: Known, note: Note, *, settings: CommitLogSettings) -> Recovered:
-        """Bring every log to where it was, durably. Afterwards logs may be opened, and nothing else is pending."""
+    def recover(
+        self, known: Known, note: Note, *, settings: CommitLogSettings, run_all: RunAll = one_by_one
+    ) -> Recovered:
+        """Bring every log to where it was, durably. Afterwards logs may be opened, and nothing else is pending.
+
+        run_all: does system calls for many logs, in threads perhaps.
+        """
         self._removed.update(known.removed)
         if self.is_unclaimed:
             # What they say of Kafka's logs is in the catalog now.
@@ -134,6 +139,7 @@ class Store:
             settings=settings,
             claim=self._claim,
             kafka_was_clean=self._kafka_was_clean,
+            run_all=run_all,
         )
         self._recovered, self._commit_log, self._ends = recovery.run(note)
         return self._recovered

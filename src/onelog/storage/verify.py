@@ -203,7 +203,12 @@ class _Check:
             if self._times.get(self._base + relative) != timestamp_ms:
                 found = f"entry {number} says that offset {self._base + relative} is the first of {timestamp_ms} ms"
                 self._verdict.find(path, found, f"a batch below offset {offset_end} that is")
-        if not self._is_active and last != self._max_timestamp_ms and self._disk.exists(path):
+        if (
+            not self._is_active
+            and last != self._max_timestamp_ms
+            and self._disk.exists(path)
+            and offset_end > self._base
+        ):
             self._verdict.find(path, f"newest record of {last} ms", f"{self._max_timestamp_ms} ms")
 
     def _check_snapshot(self) -> None:

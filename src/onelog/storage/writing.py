@@ -13,7 +13,7 @@ from onelog.errors import DiskFull
 from onelog.records.batch import Batch
 from onelog.storage import layout, snapshot, transactions
 from onelog.storage.disk import Buffer, DiskFile
-from onelog.storage.handles import Handle, Handles
+from onelog.storage.handles import Handles
 from onelog.storage.home import Home
 from onelog.storage.index import RELATIVE_MAX, IndexMark
 from onelog.storage.leftovers import remove_newer
@@ -47,8 +47,6 @@ class Piece:
     files: dict[str, bytes] | None = None
     mark: IndexMark | None = None
     undone: list[Undone] = field(default_factory=list)
-    handle: Handle | None = None
-    file: DiskFile | None = None
 
 
 class SettleJob:
@@ -74,17 +72,10 @@ class SettleJob:
         return self.pieces[-1].position + self.pieces[-1].bytes_added
 
     def run(self) -> None:
-        """Write and sync all of it. In a worker's thread; afterwards, it survives a power cut."""
-        try:
-            self._run()
-        except DiskFull:
-            # The files are let go, and the news of a write that failed behind our back goes with
-            # the last handle: it is asked for now. What was written stays as a leftover.
-            for file in filter(None, map(_file_of, self.pieces)):
-                file.sync()
-            raise
+        """Write and sync all of it. In a worker's thread; afterwards, it survives a power cut.
 
-    def _run(self) -> None:
+        Opens its own files, a few at a time, so that a round of any number of logs needs no more.
+        """
         if self.makes_home:
             self._home.make()
         if self.has_leftovers:
@@ -98,18 +89,16 @@ class SettleJob:
 
     def _write(self, piece: Piece) -> None:
         disk = self._home.disk
-        if piece.is_new:
-            piece.file = disk.open(piece.segment.path, create=True)
-            assert piece.file.size() == 0
-        file = _file_of(piece)
-        assert file is not None
-        if piece.buffers:
-            file.write_at(piece.position, piece.buffers)
-        end = piece.position + piece.bytes_added
-        if self.has_leftovers and file.size() > end:
-            # A newer segment makes this one pass for sealed: then all of it counts.
-            file.truncate(end)
-        file.sync()
+        file = disk.open(piece.segment.path, create=piece.is_new)
+        try:
+            self._write_to(file, piece)
+        except DiskFull:
+            # The file is let go, and the news of a write that failed behind our back goes with it:
+            # it is asked for now. What was written stays as a leftover.
+            file.sync()
+            raise
+        finally:
+            file.close()
         if piece.files is not None:
             write_files(disk, piece.files)
         if piece.is_new or piece.files is not None:
@@ -117,12 +106,20 @@ class SettleJob:
             # known: a newer one that stands there after a power cut proves all before it.
             disk.sync_dir(self._home.path)
 
+    def _write_to(self, file: DiskFile, piece: Piece) -> None:
+        if piece.is_new:
+            assert file.size() == 0
+        if piece.buffers:
+            file.write_at(piece.position, piece.buffers)
+        end = piece.position + piece.bytes_added
+        if self.has_leftovers and file.size() > end:
+            # A newer segment makes this one pass for sealed: then all of it counts.
+            file.truncate(end)
+        file.sync()
+
 
 class Plan:
-    """Puts batches into segments, one after the other, and rolls where it has to.
-
-    The active segment's file is pinned from the beginning.
-    """
+    """Puts batches into segments, one after the other, and rolls where it has to."""
 
     def __init__(
         self,
@@ -139,16 +136,8 @@ class Plan:
         self._settings = settings
         self.pieces: list[Piece] = []
         if active is not None:
-            # Before anything is noted: where a file cannot be opened, nothing was planned.
-            handle = handles.pin(active.path)
             self.pieces.append(
-                Piece(
-                    active,
-                    position=active.size,
-                    offset_end=active.offset_end,
-                    mark=active.index.mark(),
-                    handle=handle,
-                )
+                Piece(active, position=active.size, offset_end=active.offset_end, mark=active.index.mark())
             )
 
     def add(self, batch: Batch, *, now_ms: int) -> None:
@@ -188,7 +177,7 @@ class Plan:
         self.pieces.append(Piece(segment, position=0, offset_end=base_offset, is_new=True))
 
     def job(self, *, batch_count: int, makes_home: bool, has_leftovers: bool) -> SettleJob:
-        """What a worker is to do. publish or give_up lets its files go."""
+        """What a worker is to do."""
         return SettleJob(
             self._home,
             self.pieces,
@@ -211,7 +200,7 @@ class Plan:
         return segment.created_ms >= 0 and now_ms - segment.created_ms >= self._settings.segment_ms
 
 
-def publish(handles: Handles, pieces: Sequence[Piece]) -> list[Segment]:
+def publish(pieces: Sequence[Piece]) -> list[Segment]:
     """All of it is synced: readers may look. Returns the new segments."""
     fresh: list[Segment] = []
     for piece in pieces:
@@ -223,23 +212,16 @@ def publish(handles: Handles, pieces: Sequence[Piece]) -> list[Segment]:
         if piece.files is not None:
             piece.segment.seal()
             piece.segment.has_undone = bool(piece.undone)
-        if piece.handle is not None:
-            handles.unpin(piece.handle)
-        if piece.file is not None:
-            handles.adopt(piece.file)
+        if piece.is_new:
             fresh.append(piece.segment)
     return fresh
 
 
-def give_up(handles: Handles, pieces: Sequence[Piece]) -> None:
-    """None of it counts, whatever of it was written: its files are let go, the index is as before."""
+def give_up(pieces: Sequence[Piece]) -> None:
+    """None of it counts, whatever of it was written: the index is as before."""
     for piece in pieces:
         if piece.mark is not None:
             piece.segment.index.cut(piece.mark)
-        if piece.handle is not None:
-            handles.unpin(piece.handle)
-        if piece.file is not None:
-            piece.file.close()
 
 
 def index_files(segment: Segment, undone: Sequence[Undone]) -> dict[str, bytes]:
@@ -254,8 +236,3 @@ def index_files(segment: Segment, undone: Sequence[Undone]) -> dict[str, bytes]:
         layout.join(segment.directory, layout.segment_file(segment.base_offset, suffix)): data
         for suffix, data in content.items()
     }
-
-
-def _file_of(piece: Piece) -> DiskFile | None:
-    """The open file of a piece; None when it is new and was not made."""
-    return piece.file or (piece.handle.file if piece.handle else None)

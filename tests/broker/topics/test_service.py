@@ -1,5 +1,6 @@
 """Topics come and go: durable before they are said, and one name after the other."""
 
+from dataclasses import replace
 from pathlib import Path
 from uuid import UUID
 
@@ -19,7 +20,7 @@ from onelog.errors import (
     UnknownTopicId,
 )
 from onelog.ticket import Ticket
-from tests.support.brokers import ORDERS, Desk, batch, open_desk, values
+from tests.support.brokers import ORDERS, SMALL_FILES, Desk, batch, open_desk, values
 from tests.support.virtual_clock import run, turns
 
 FAILED = DiskFailed(path="onelog.db", doing="syncing", found="Input/output error")
@@ -421,5 +422,23 @@ def test_partitions_whose_files_cannot_be_made_are_there_closed_as_after_a_start
         async with open_desk(tmp_path) as desk:
             await desk.append(batch("b"), partition=1)
             assert values(desk.read(partition=2)) == ["c"]
+
+    run(story())
+
+
+def test_what_a_topic_promises_is_written_down_when_it_is_made(tmp_path: Path) -> None:
+    async def story() -> None:
+        settings = replace(SMALL_FILES, durability_default="os")
+        async with open_desk(tmp_path, settings=settings) as desk:
+            await desk.topic()
+            await desk.topic("careful", settings={"durability": "sync"})
+            (refused,) = await desk.broker.alter_topics([AlterTopic("orders", {"durability": "sync"})])
+            assert isinstance(refused, InvalidConfig)
+        async with open_desk(tmp_path) as desk:
+            told = {
+                topic.name: {v.name: v.value for v in desk.broker.topic_settings(topic)}["durability"]
+                for topic in desk.broker.topics()
+            }
+            assert told == {"orders": "os", "careful": "sync"}
 
     run(story())

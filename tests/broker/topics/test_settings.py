@@ -13,6 +13,7 @@ from onelog.broker.topics.settings import (
     TABLE,
     Durability,
     TopicSetting,
+    altered,
     changed,
     checked,
     described,
@@ -257,3 +258,17 @@ def test_only_a_list_is_added_to() -> None:
         changed({}, {"retention.ms": ListChange(added="1")})
     with pytest.raises(InvalidConfig, match="the name of a topic's setting"):
         changed({}, {"no.such": ListChange(added="1")})
+
+
+def test_durability_is_chosen_once() -> None:
+    assert changed({}, {"durability": "os"}) == {"durability": "os"}
+    with pytest.raises(InvalidConfig, match="sync or os"):
+        changed({}, {"durability": "never"})
+    for own, wanted in (({}, "os"), ({"durability": "os"}, "sync")):
+        with pytest.raises(InvalidConfig, match="chosen when a topic is made, for good"):
+            altered(own, {"durability": wanted})
+    assert altered({"durability": "os"}, {"durability": "os", "retention.ms": "5"}) == {
+        "durability": "os",
+        "retention.ms": "5",
+    }
+    assert altered({"durability": "os"}, {"durability": None}) == {"durability": "os"}
