@@ -14,6 +14,7 @@ from onelog.broker.committer import Committer
 from onelog.broker.partition import Partition
 from onelog.broker.topics.files import TopicFiles
 from onelog.broker.topics.served import Served
+from onelog.broker.trusted_clock import TrustedClock
 from onelog.clock import Clock
 from onelog.errors import DiskFailed, DiskFull, OnelogError, PartitionClosed
 from onelog.metrics import Metrics
@@ -44,7 +45,7 @@ class Compactor:
         self._served = served
         self._committer = committer
         self._files = files
-        self._clock = clock
+        self._clock = TrustedClock(clock)
         self._passes = metrics.series(m.COMPACTIONS)
         self._bytes_freed = metrics.series(m.BYTES_COMPACTED)
         self._interval_s = interval_ms / 1000
@@ -67,7 +68,7 @@ class Compactor:
 
     async def check(self) -> None:
         """Compact what is due, the dirtiest log first."""
-        now_ms = self._clock.wall_ms()
+        now_ms = self._clock.now_ms()
         for partition, extent in sorted(self._due(now_ms), key=lambda found: -found[1].ratio):
             if self._is_closing:
                 return
