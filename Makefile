@@ -47,8 +47,10 @@ wheel: $(VENV)/.core ## build the wheel, install it into an empty environment, a
 crash: $(VENV)/.spark $(VENV)/.test ## kill broker and driver for real, many times (long; kcat and strace make it whole)
 	$(BIN)/python -m tests.crash $(ARGS)
 
-interop: $(VENV)/.spark $(VENV)/.test ## real clients that need apt or Maven (long)
+interop: $(VENV)/.spark $(VENV)/.test ## real clients, each fetched and pinned: apt, PyPI, Maven, Go and npm (long)
 	$(BIN)/python -m pytest -m "" tests/interop $(ARGS)
+	$(BIN)/python -m tests.interop.table
+	$(BIN)/python -m tests.interop.group_mix --mixed
 
 fuzz: $(VENV)/.core $(VENV)/.test ## hostile frames for each dialect, with clients at work beside (ten minutes each)
 	$(BIN)/python -m tests.crash.hostile $(ARGS)

@@ -5,16 +5,11 @@ best round of a process of its own, which has just this form. Expected for key, 
 and timestamp, not compressed: 10 M rows/s compiled, 0.4 M rows/s plain.
 """
 
-import json
-import os
-import subprocess
 import sys
-import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
-from benchmarks.measure import table
+from benchmarks.both_forms import MEASURE, Work, compared, measured
 from onelog.binary.compression import Codec
-from onelog.records import forms, kernels
 from onelog.records.batch import Batch
 from onelog.records.columns import SCHEMA, from_arrow, to_arrow
 from onelog.records.record import Header, Record
@@ -23,49 +18,15 @@ BATCHES = 160
 ROWS = 1000
 FIRST_MS = 1_700_000_000_000
 FOUR = ("key", "value", "offset", "timestamp")
-MEASURE = "measure"
-
-Figures = dict[str, tuple[float, float]]
 
 
 def main() -> None:
     """Both forms, one after the other."""
     print(f"decode: {BATCHES * ROWS:,} records, key 10 and value 100 bytes, one core")
-    plain = _in_a_process("plain")
-    if not kernels.COMPILED:
-        print("no compiled kernels here: the plain form alone is measured")
-    compiled = _in_a_process("") if kernels.COMPILED else {}
-    rows = []
-    for work, (rate, cpu) in plain.items():
-        fast, fast_cpu = compiled.get(work, (0.0, 0.0))
-        rows.append(
-            [
-                work,
-                f"{fast / 1e6:.2f}" if fast else "-",
-                f"{fast_cpu:.3f}" if fast else "-",
-                f"{rate / 1e6:.2f}",
-                f"{cpu:.3f}",
-                f"{fast / rate:.0f}" if fast else "-",
-            ]
-        )
-    table(["work", "compiled M records/s", "CPU s per M", "plain M records/s", "CPU s per M", "ratio"], rows)
+    compared("benchmarks.decode")
 
 
-def _in_a_process(form: str) -> Figures:
-    environment = {**os.environ, forms.VARIABLE: form}
-    command = [sys.executable, "-m", "benchmarks.decode", MEASURE]
-    done = subprocess.run(command, env=environment, check=True, stdout=subprocess.PIPE)
-    figures: Figures = json.loads(done.stdout)
-    return figures
-
-
-def measure() -> None:
-    """All works in the form that this process has; as JSON, for main()."""
-    rounds = 9 if kernels.COMPILED else 2
-    print(json.dumps({work: _best(call, rounds) for work, call in _works()}))
-
-
-def _works() -> list[tuple[str, Callable[[], int]]]:
+def _works() -> list[Work]:
     bare = _batches(Codec.NONE)
     headed = _batches(Codec.NONE, Header("trace", b"0123456789abcdef"))
     zipped = _batches(Codec.ZSTD)
@@ -101,19 +62,8 @@ def _verified(batches: Sequence[Batch]) -> int:
     return sum(batch.record_count for batch in batches)
 
 
-def _best(call: Callable[[], int], rounds: int) -> tuple[float, float]:
-    """Records a second, and CPU seconds for a million of them."""
-    best = (0.0, 0.0)
-    for _ in range(rounds):
-        cpu, start = time.process_time(), time.perf_counter()
-        count = call()
-        seconds = time.perf_counter() - start
-        best = max(best, (count / seconds, (time.process_time() - cpu) / count * 1e6))
-    return best
-
-
 if __name__ == "__main__":
     if MEASURE in sys.argv[1:]:
-        measure()
+        measured(_works())
     else:
         main()

@@ -34,10 +34,19 @@ def tree_cpu_s(pid: int) -> float:
 
 def rss_mb(pid: int) -> float:
     """Memory in use, in MB."""
+    return _memory_mb(pid, "VmRSS:")
+
+
+def peak_mb(pid: int) -> float:
+    """The most memory that was ever in use, in MB."""
+    return _memory_mb(pid, "VmHWM:")
+
+
+def _memory_mb(pid: int, name: str) -> float:
     for line in Path(f"/proc/{pid}/status").read_text().splitlines():
-        if line.startswith("VmRSS:"):
+        if line.startswith(name):
             return int(line.split()[1]) / 1024
-    raise AssertionError("no VmRSS")
+    raise AssertionError(f"no {name}")
 
 
 def median(values: Sequence[float]) -> float:

@@ -1,125 +1,201 @@
-"""Small produces of 1, 8 and 64 connections beside raw writes of the same bytes and a sync.
+"""Small produces of 1, 8 and 64 connections, beside real brokers and beside the disk itself.
 
-Each connection has one request in flight: one record of 100 bytes. The floor is one thread
-that appends a batch of that size to a file and syncs it, again and again. Expected of this
-first form, where a turn's segment is written and synced by a thread: 0.5 of the floor with
-one connection, 1.5 with 8 and 5 with 64, since many requests share one sync.
+Each connection has one request in flight: one record of 100 bytes. Everything that is compared
+runs within one run, one after the other, round by round. The floor is one thread that writes the
+same bytes to a file that is written already and syncs them, again and again.
+
+Expected of the commit log: 2, 3 and 5 times Kafka that syncs every message, and ahead of NATS
+and PostgreSQL, which sync as well. Without syncs (`os`): 0.7, 0.7 and 0.8 of Kafka as it comes.
 """
 
 import os
-import select
-import socket
-import struct
+import re
+import subprocess
 import tempfile
-from collections.abc import Callable
+import time
+from collections import defaultdict
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
 from pathlib import Path
 
-from benchmarks.measure import cpu_s, median, now_s, spread, table
-from onelog.binary.message import codec
-from onelog.client.kafka.admin import Admin
+from benchmarks import frames, load, peers
+from benchmarks.measure import median, now_s, spread, table, tree_cpu_s
 from onelog.client.kafka.client import KafkaClient
-from onelog.protocols.kafka.messages.header import RequestHeader
-from onelog.protocols.kafka.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
-from onelog.records.batch import Batch
-from onelog.records.record import Record
-from tests.support.served import Served
 
 CONNECTIONS = (1, 8, 64)
 ROUNDS = 5
 SECONDS = 2.0
-VERSION = 9
+RECORD_BYTES = 100
 TOPIC = "requests"
+FLOOR = "raw write + sync"
+NATS_OPENING = b'CONNECT {"verbose":false,"pedantic":false}\r\nSUB answers.%d 1\r\n'
 
 
-def main() -> None:
-    """Rounds alternate between the floor and each number of connections."""
-    print("one synchronous record of 100 bytes per request, every answer after its sync")
-    rates: dict[int, list[float]] = {n: [] for n in CONNECTIONS}
-    cpu: dict[int, list[float]] = {n: [] for n in CONNECTIONS}
-    floors: list[float] = []
-    with (
-        tempfile.TemporaryDirectory(prefix="onelog-bench-") as folder,
-        Served(Path(folder) / "data") as served,
-    ):
-        with KafkaClient(served.bootstrap) as client:
-            Admin(client).create_topic(TOPIC, partition_count=1)
-        frame = _frame()
+@dataclass(frozen=True)
+class Taken:
+    """What one broker did in one round."""
+
+    requests_per_s: float
+    p99_us: float
+    cpu_s_per_million: float
+
+
+Load = Callable[[int], Taken]
+
+
+def main(only: Sequence[str] = ()) -> None:
+    """Rounds alternate between all of them. only: names of those that take part; none: all."""
+    print(f"one synchronous record of {RECORD_BYTES} bytes per request, {ROUNDS} rounds")
+    taken: dict[tuple[str, int], list[Taken]] = defaultdict(list)
+    with ExitStack() as stack:
+        folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="onelog-bench-")))
+        loads = _contestants(stack, folder, only)
+        for measure in loads.values():
+            measure(CONNECTIONS[-1])  # a JVM is slow until it has seen the work
         for _ in range(ROUNDS):
-            floors.append(_timed_floor(Path(folder) / "floor", len(frame)))
             for connections in CONNECTIONS:
-                before = cpu_s(served.pid)
-                done, seconds = _load(served.ports["shared"], frame, connections)
-                rates[connections].append(done / seconds)
-                cpu[connections].append((cpu_s(served.pid) - before) / done * 1e6)
-    floor = median(floors)
-    rows = [["raw write + sync", spread(floors), "1.00", ""]]
-    rows += [
-        [f"{n} connections", spread(rates[n]), f"{median(rates[n]) / floor:.2f}", f"{median(cpu[n]):.0f}"]
-        for n in CONNECTIONS
+                for name, measure in loads.items():
+                    taken[name, connections].append(measure(connections))
+    for connections in CONNECTIONS:
+        _tell(connections, {name: taken[name, connections] for name in loads})
+
+
+def _tell(connections: int, taken: dict[str, list[Taken]]) -> None:
+    base = median([t.requests_per_s for t in taken[FLOOR]])
+    rows = []
+    for name, rounds in taken.items():
+        rates = [t.requests_per_s for t in rounds]
+        rows.append(
+            [
+                name,
+                spread(rates),
+                f"{median(rates) / base:.2f}",
+                spread([t.p99_us / 1000 for t in rounds]),
+                f"{median([t.cpu_s_per_million for t in rounds]):.0f}",
+            ]
+        )
+    head = [
+        f"{connections} connections",
+        "requests/s: median (p10-p90)",
+        "of raw",
+        "p99, ms",
+        "CPU s/million",
     ]
-    table(["", "requests/s: median (p10-p90)", "ratio to raw", "broker CPU s per million"], rows)
+    table(head, rows)
 
 
-def _frame() -> bytes:
-    batch = Batch.build([Record(key=None, value=b"x" * 100, timestamp_ms=0)])
-    request = ProduceRequest(
-        transactional_id=None,
-        acks=-1,
-        timeout_ms=30_000,
-        topic_data=[
-            TopicProduceData(
-                name=TOPIC, partition_data=[PartitionProduceData(index=0, records=bytes(batch.data))]
-            )
-        ],
-    )
-    header = RequestHeader(
-        request_api_key=0, request_api_version=VERSION, correlation_id=7, client_id="bench"
-    )
-    body = codec(RequestHeader, 2).encode_bytes(header) + codec(ProduceRequest, VERSION).encode_bytes(request)
-    return struct.pack(">i", len(body)) + body
+def _contestants(stack: ExitStack, folder: Path, only: Sequence[str]) -> dict[str, Load]:
+    made: dict[str, Callable[[Path], Load]] = {
+        "onelog": lambda at: _kafka_load(stack.enter_context(peers.onelog(at))),
+        "kafka, synced": lambda at: _kafka_load(
+            stack.enter_context(peers.kafka(at, {"log.flush.interval.messages": "1"}))
+        ),
+        "kafka": lambda at: _kafka_load(stack.enter_context(peers.kafka(at))),
+        "nats, synced": lambda at: _nats_load(stack.enter_context(peers.nats(at))),
+        "postgres": lambda at: _postgres_load(stack.enter_context(peers.postgres(at)), at),
+    }
+    loads: dict[str, Load] = {FLOOR: lambda _: _floor(folder / "floor")}
+    for name, make in made.items():
+        if not only or name in only:
+            at = folder / name.replace(", ", "-")
+            at.mkdir()
+            loads[name] = make(at)
+    return loads
 
 
-def _load(port: int, frame: bytes, connections: int) -> tuple[int, float]:
-    """One request in flight per connection, one thread, epoll."""
-    poll = select.epoll()
-    doors: dict[int, socket.socket] = {}
-    for _ in range(connections):
-        door = socket.create_connection(("127.0.0.1", port))
-        door.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        poll.register(door.fileno(), select.EPOLLIN)
-        doors[door.fileno()] = door
-    for door in doors.values():
-        door.sendall(frame)
-    done, begin = 0, now_s()
-    while now_s() - begin < SECONDS:
-        for number, _ in poll.poll(1.0):
-            door = doors[number]
-            assert len(door.recv(4096)) > 4, "the broker closed the connection"
-            door.sendall(frame)
-            done += 1
-    seconds = now_s() - begin
-    for door in doors.values():
-        door.close()
-    return done, seconds
+def _kafka_load(running: peers.Running) -> Load:
+    with KafkaClient(running.bootstrap) as client:
+        peers.make_topic(client, TOPIC, 1)
+    batch = frames.batch(records=1, value_bytes=RECORD_BYTES, now_ms=time.time_ns() // 1_000_000)
+    frame = frames.produce(TOPIC, [0], batch)
+
+    def measure(connections: int) -> Taken:
+        before = tree_cpu_s(running.pid)
+        found = load.run(
+            running.port,
+            [load.Peer([frame])] * connections,
+            seconds=SECONDS,
+            expected=frames.produced(TOPIC),
+        )
+        return _taken(found, tree_cpu_s(running.pid) - before)
+
+    return measure
 
 
-def _timed_floor(path: Path, size: int) -> float:
-    def step(file: int) -> None:
-        os.write(file, b"x" * size)
-        os.fdatasync(file)
+def _nats_load(running: peers.Running) -> Load:
+    setup = b"$JS.API.STREAM.CREATE.requests answers.0 %d\r\n%s\r\n"
+    stream = b'{"name":"requests","subjects":["requests"],"storage":"file"}'
+    creation = load.Peer([b"PUB " + setup % (len(stream), stream)], NATS_OPENING % 0)
+    load.run(running.port, [creation], once=True, framing=load.Framing(lines=2))
+    body = b"x" * RECORD_BYTES
 
-    return _repeated(step, path)
+    def measure(connections: int) -> Taken:
+        plan = [
+            load.Peer([b"PUB requests answers.%d %d\r\n%s\r\n" % (n, len(body), body)], NATS_OPENING % n)
+            for n in range(1, connections + 1)
+        ]
+        before = tree_cpu_s(running.pid)
+        found = load.run(running.port, plan, seconds=SECONDS, framing=load.Framing(lines=2))
+        return _taken(found, tree_cpu_s(running.pid) - before)
+
+    return measure
 
 
-def _repeated(step: Callable[[int], object], path: Path) -> float:
-    file = os.open(path, os.O_CREAT | os.O_WRONLY | os.O_APPEND)
-    done, begin = 0, now_s()
-    while now_s() - begin < SECONDS:
-        step(file)
-        done += 1
-    seconds = now_s() - begin
-    os.close(file)
-    return done / seconds
+def _taken(found: load.Measured, cpu_s: float) -> Taken:
+    return Taken(found.requests_per_s, found.p99_us, cpu_s / found.requests * 1e6)
+
+
+def _postgres_load(running: peers.Running, folder: Path) -> Load:
+    address = ["-h", "127.0.0.1", "-p", str(running.port), "-U", "bench"]
+    script = folder / "insert.sql"
+    script.write_text(f"INSERT INTO requests (value) VALUES (repeat('x', {RECORD_BYTES}));\n")
+    create = "CREATE TABLE requests (id bigserial PRIMARY KEY, value text NOT NULL)"
+    psql = [str(peers.postgres_tool("psql")), *address, "-q", "-c", create, "postgres"]
+    subprocess.run(psql, check=True)
+    pgbench = [str(peers.postgres_tool("pgbench")), *address, "-n", "-M", "prepared", "-f", str(script), "-l"]
+
+    def measure(connections: int) -> Taken:
+        for old in folder.glob("pgbench_log.*"):
+            old.unlink()
+        before = tree_cpu_s(running.pid)
+        size = ["-c", str(connections), "-j", "1", "-T", str(round(SECONDS))]
+        command = [*pgbench, *size, f"--log-prefix={folder}/pgbench_log", "postgres"]
+        done = subprocess.run(command, check=True, capture_output=True, text=True)
+        cpu_s = tree_cpu_s(running.pid) - before
+        said = re.search(r"tps = ([\d.]+)", done.stdout)
+        assert said is not None, done.stdout
+        latencies = sorted(
+            int(line.split()[2])
+            for log in folder.glob("pgbench_log.*")
+            for line in log.read_text().splitlines()
+        )
+        rate = float(said[1])
+        return Taken(rate, latencies[int(0.99 * (len(latencies) - 1))], cpu_s / len(latencies) * 1e6)
+
+    return measure
+
+
+def _floor(path: Path) -> Taken:
+    """Blocks of a file that is written already, one write and one sync each."""
+    block, blocks = 4096, 4096
+    file = os.open(path, os.O_CREAT | os.O_RDWR)
+    try:
+        if os.fstat(file).st_size < block * blocks:
+            os.pwrite(file, bytes(block * blocks), 0)
+            os.fsync(file)
+        times: list[float] = []
+        begin, cpu = now_s(), time.process_time()
+        while now_s() - begin < SECONDS:
+            at = now_s()
+            os.pwrite(file, b"x" * block, len(times) % blocks * block)
+            os.fdatasync(file)
+            times.append(now_s() - at)
+        seconds, cpu = now_s() - begin, time.process_time() - cpu
+    finally:
+        os.close(file)
+    p99_us = sorted(times)[int(0.99 * (len(times) - 1))] * 1e6
+    return Taken(len(times) / seconds, p99_us, cpu / len(times) * 1e6)
 
 
 if __name__ == "__main__":

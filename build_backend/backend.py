@@ -42,7 +42,12 @@ __all__ = [
 VARIABLE = "ONELOG_KERNELS"
 MACHINES = {"x86_64": "x86_64", "amd64": "x86_64", "aarch64": "aarch64", "arm64": "aarch64"}
 # Those of the records, and those with which a dialect makes records of its own.
-MODULES = ("onelog.records.kernels", "onelog.records.packing", "onelog.protocols.fluvio.kernels")
+MODULES = (
+    "onelog.records.kernels",
+    "onelog.records.packing",
+    "onelog.protocols.fluvio.kernels",
+    "onelog.protocols.tank.kernels",
+)
 # -fwrapv: the kernels let 64-bit numbers wrap, as their plain form does by hand.
 FLAGS = ["-O3", "-fwrapv", "-fPIC", "-DNDEBUG"]
 # The oldest libc that Zig builds for; what runs there runs on everything newer.

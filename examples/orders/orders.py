@@ -1,4 +1,4 @@
-"""Sample orders, and one way to write them for each dialect that the broker speaks.
+"""Sample orders, and one way to write them and to read one back for each dialect that the broker speaks.
 
 The orders are JSON and the same for all; which client wrote one shows in nothing but its id.
 """
@@ -7,9 +7,11 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 
+from onelog.client.fluvio.client import FluvioClient
 from onelog.client.flymq.client import FlyMQClient, Outgoing
-from onelog.client.kafka.admin import Admin
+from onelog.client.kafka.admin import Admin, Spot
 from onelog.client.kafka.client import KafkaClient
+from onelog.client.kafka.consumer import Consumer
 from onelog.client.kafka.errors import KafkaError
 from onelog.client.kafka.producer import Producer
 from onelog.client.rustlog.client import RustLogClient
@@ -71,16 +73,77 @@ def with_flymq(bootstrap: str, orders: Sequence[bytes], *, now_ms: int) -> None:
         client.produce_all(TOPIC, [Outgoing(order, key=_customer(order)) for order in orders])
 
 
+def with_fluvio(bootstrap: str, orders: Sequence[bytes], *, now_ms: int) -> None:
+    """With keys and times; the partitions take turns."""
+    records = [Record(key=_customer(order), value=order, timestamp_ms=now_ms) for order in orders]
+    with FluvioClient(bootstrap) as client:
+        for partition in range(PARTITIONS):
+            client.produce(TOPIC, partition, records[partition::PARTITIONS])
+
+
 WRITERS: Mapping[str, Callable[..., None]] = {
     "kafka": with_kafka,
     "rustlog": with_rustlog,
     "flymq": with_flymq,
     "tank": with_tank,
+    "fluvio": with_fluvio,
+}
+# The listeners of dialects that have ports of their own. Fluvio's clients ask the controller first.
+OWN_LISTENERS: Mapping[str, str] = {"tank": "tank", "fluvio": "fluvio-sc"}
+
+
+def kafka_reads(bootstrap: str, partition: int, offset: int) -> bytes | None:
+    with KafkaClient(bootstrap) as client:
+        return next(record.value for _, record in Consumer(client).iterate(TOPIC, partition, offset))
+
+
+def rustlog_reads(bootstrap: str, partition: int, offset: int) -> bytes | None:
+    with RustLogClient(bootstrap) as client:
+        return client.fetch(TOPIC, partition, offset).records[0].payload
+
+
+def flymq_reads(bootstrap: str, partition: int, offset: int) -> bytes | None:
+    with FlyMQClient(bootstrap) as client:
+        return client.fetch(TOPIC, partition, offset).records[0].value
+
+
+def tank_reads(bootstrap: str, partition: int, offset: int) -> bytes | None:
+    """Its numbers begin with 1."""
+    with TankClient(bootstrap) as client:
+        [(_, record), *_] = client.fetch(TOPIC, partition, offset + 1).messages
+        return record.value
+
+
+def fluvio_reads(bootstrap: str, partition: int, offset: int) -> bytes | None:
+    with FluvioClient(bootstrap) as client:
+        [(_, record), *_] = client.fetch(TOPIC, partition, offset).records
+        return record.value
+
+
+READERS: Mapping[str, Callable[[str, int, int], bytes | None]] = {
+    "kafka": kafka_reads,
+    "rustlog": rustlog_reads,
+    "flymq": flymq_reads,
+    "tank": tank_reads,
+    "fluvio": fluvio_reads,
 }
 
 
+def address(dialect: str, bootstrap: str, own: Mapping[str, str]) -> str:
+    """Where a dialect's clients go: a listener of its own, or the shared one. own: addresses by listener."""
+    listener = OWN_LISTENERS.get(dialect)
+    return bootstrap if listener is None else own[listener]
+
+
+def read_back(bootstrap: str, *, own: Mapping[str, str], partition: int = 0) -> dict[str, bytes | None]:
+    """The same record, the last of a partition, as each dialect reads it."""
+    with KafkaClient(bootstrap) as client:
+        offset = Admin(client).offsets(TOPIC, Spot.LATEST)[partition].offset - 1
+    return {d: read(address(d, bootstrap, own), partition, offset) for d, read in READERS.items()}
+
+
 def write(bootstrap: str, *, own: Mapping[str, str], now: datetime, count: int = 40) -> dict[str, int]:
-    """Orders through every dialect; how many through each. own: of dialects with a port of their own."""
+    """Orders through every dialect; how many through each. own: addresses by listener."""
     with KafkaClient(bootstrap) as client:
         try:
             Admin(client).create_topic(TOPIC, partition_count=PARTITIONS)
@@ -91,7 +154,7 @@ def write(bootstrap: str, *, own: Mapping[str, str], now: datetime, count: int =
     written = {}
     for turn, (dialect, writer) in enumerate(WRITERS.items()):
         orders = [*sample(now, first_id=now_ms * 10 + turn * count, count=count), *SPOILT]
-        writer(own.get(dialect, bootstrap), orders, now_ms=now_ms)
+        writer(address(dialect, bootstrap, own), orders, now_ms=now_ms)
         written[dialect] = len(orders)
     return written
 

@@ -38,7 +38,9 @@ from onelog.pipeline.run import run, started
 from onelog.spark import session
 
 PIPELINE = Path(__file__).with_name("pipeline.toml")
-FREE_PORTS = tuple(f"--listen={name}=127.0.0.1:0" for name in ("shared", "tank", "console"))
+FREE_PORTS = tuple(
+    f"--listen={name}=127.0.0.1:0" for name in ("shared", "tank", "fluvio-sc", "fluvio-spu", "console")
+)
 START_TIMEOUT_S = 30.0
 STOP_TIMEOUT_S = 15.0
 PORT_TAKEN = "the port is taken"
@@ -59,6 +61,9 @@ def main() -> int:
             own = {name: _address(at) for name, at in listeners.items()}
             written = orders.write(bootstrap, own=own, now=datetime.now(UTC))
             print("orders written:", ", ".join(f"{n} through {dialect}" for dialect, n in written.items()))
+            print("the newest order of partition 0, as each dialect reads it:")
+            for dialect, value in orders.read_back(bootstrap, own=own).items():
+                print(f"  {dialect:8}{(value or b'').decode()}")
             return work(dataclasses.replace(load(str(PIPELINE)), bootstrap=bootstrap), once=once)
     except (ClientError, PipelineError, session.SessionError, BrokerFailed) as error:
         print(f"run: {error}", file=sys.stderr)

@@ -20,7 +20,8 @@ from onelog.errors import OnelogError
 from onelog.metrics import Metrics
 from onelog.open_files import connections_that_fit, limit
 from onelog.protocols.contract import Address, Endpoint
-from onelog.protocols.registry import ENDPOINTS, kernels_are_compiled
+from onelog.protocols.registry import ENDPOINTS, configured, kernels_are_compiled
+from onelog.protocols.tank.settings import TankSettings
 from onelog.server.lifecycle import STOP_TIMEOUT_S
 from onelog.server.limits import ServerLimits
 from onelog.server.listener import LOOPBACK_HOSTS, ListenerSpec, Server, announce, bind
@@ -86,9 +87,11 @@ class App:
             clock=self._clock,
             limits=_limits_that_fit(self._config.section(ServerLimits)),
         )
-        specs = [_spec(listen) for listen in listeners if listen.name != CONSOLE]
+        endpoints = configured(tank=self._config.section(TankSettings))
+        specs = [_spec(listen, endpoints) for listen in listeners if listen.name != CONSOLE]
         addresses = dict(await server.start(specs, advertised=advertised))
         undo.push_async_callback(server.drain, DRAIN_TIMEOUT_S)
+        undo.callback(broker.end_waits)
         for listen in listeners:
             if listen.name == CONSOLE:
                 addresses[CONSOLE] = await self._open_console(undo, broker, listen)
@@ -166,12 +169,10 @@ def _advertised(text: str, opened: set[str]) -> dict[str, Address]:
     return pairs
 
 
-def _spec(listen: _Listen) -> ListenerSpec:
-    if listen.name == SHARED:
-        endpoints: tuple[Endpoint, ...] = tuple(e for e in ENDPOINTS if e.shared)
-    else:
-        endpoints = tuple(e for e in ENDPOINTS if e.listener == listen.name)
-    return ListenerSpec(name=listen.name, endpoints=endpoints, port=listen.port, hosts=listen.hosts)
+def _spec(listen: _Listen, endpoints: Sequence[Endpoint]) -> ListenerSpec:
+    is_shared = listen.name == SHARED
+    here = tuple(e for e in endpoints if (e.shared if is_shared else e.listener == listen.name))
+    return ListenerSpec(name=listen.name, endpoints=here, port=listen.port, hosts=listen.hosts)
 
 
 def _address_pairs(text: str, what: str) -> list[tuple[str, Address]]:

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from onelog.broker.settings import BrokerSettings
+from onelog.protocols.tank.settings import TankSettings
 from onelog.server.limits import ServerLimits
 from onelog.settings import setting
 
@@ -46,6 +47,7 @@ SECTIONS: Mapping[str, type[Any]] = {
     "serve": ServeSettings,
     "broker": BrokerSettings,
     "server": ServerLimits,
+    "tank": TankSettings,
 }
 
 

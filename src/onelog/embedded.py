@@ -16,7 +16,9 @@ from onelog.app import App
 from onelog.config import load
 from onelog.model import Address
 
-ANY_PORTS = "shared=localhost:0,tank=localhost:0,console=localhost:0"
+ANY_PORTS = ",".join(
+    f"{name}=localhost:0" for name in ("shared", "tank", "fluvio-sc", "fluvio-spu", "console")
+)
 
 
 class Broker:

@@ -466,3 +466,22 @@ def test_what_was_held_back_fails_with_the_disk(tmp_path: Path) -> None:
         assert bench.committer.hold(lambda: bench.stage(log, "c")).error is FAILED
 
     run(whole())
+
+
+def test_what_was_written_during_a_sync_is_synced_though_nothing_follows_it(tmp_path: Path) -> None:
+    async def story(bench: Bench) -> None:
+        bench.disk.syncs.shut()
+        quick, careful = bench.log(0, is_os=True), bench.log(1)
+        first = bench.stage(careful, "first")
+        await turns()
+        bench.stage(quick, "os")
+        second = bench.stage(careful, "second")
+        await turns()
+        assert (careful.marks.written, careful.marks.durable) == (2, 0)
+        bench.disk.syncs.open()
+        assert await first == "first"
+        assert await second == "second"
+        assert bench.metrics.value(m.SYNCS) == 2
+        assert bench.metrics.value(m.ROUNDS) == 0
+
+    told(tmp_path, story)

@@ -27,7 +27,7 @@ def filled(broker: onelog.Broker) -> list[str]:
 
 def through(dialect: str, broker: onelog.Broker) -> list[str]:
     """The arguments that lead through a dialect."""
-    own = broker.addresses.get(dialect)
+    own = broker.addresses.get("fluvio-sc" if dialect == "fluvio" else dialect)
     return ["--dialect", dialect, "--bootstrap", broker.bootstrap if own is None else str(own)]
 
 
@@ -60,6 +60,7 @@ def test_arguments_become_values() -> None:
         ["t", "--from", "@5", "--dialect", "rustlog"],
         ["t", "--from", "@5", "--dialect", "rustlog-binary"],
         ["t", "--from", "@5", "--dialect", "tank"],
+        ["t", "--from", "@5", "--dialect", "fluvio"],
         ["t", "--group", "g", "--dialect", "tank"],
         ["t", "--group", "g", "--partition", "1"],
         ["t", "--group", "g", "--from", "5"],
@@ -70,7 +71,7 @@ def test_wrong_usage_is_2(words: list[str], capsys: pytest.CaptureFixture[str]) 
     assert capsys.readouterr().err.startswith("usage: onelog consume")
 
 
-@pytest.mark.parametrize("dialect", ["kafka", "rustlog", "rustlog-binary", "tank", "flymq"])
+@pytest.mark.parametrize("dialect", ["kafka", "rustlog", "rustlog-binary", "tank", "flymq", "fluvio"])
 @pytest.mark.parametrize(
     ("more", "found"),
     [
@@ -134,13 +135,13 @@ def test_what_cannot_be_is_one_line_and_1(
 def test_a_topic_that_is_not_there_is_not_made_by_looking(
     broker: onelog.Broker, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    for dialect in ("kafka", "rustlog", "rustlog-binary", "tank", "flymq"):
+    for dialect in ("kafka", "rustlog", "rustlog-binary", "tank", "flymq", "fluvio"):
         assert main(["consume", "nothing", *through(dialect, broker)]) == 1
         assert main(["topics", "list", "--bootstrap", broker.bootstrap]) == 0
         assert "nothing" not in capsys.readouterr().out
 
 
-@pytest.mark.parametrize("dialect", ["kafka", "rustlog", "rustlog-binary", "tank", "flymq"])
+@pytest.mark.parametrize("dialect", ["kafka", "rustlog", "rustlog-binary", "tank", "flymq", "fluvio"])
 def test_following_prints_what_comes_until_the_count(broker: onelog.Broker, dialect: str) -> None:
     topic = f"followed-{dialect}"
     with KafkaClient(broker.bootstrap, timeout_s=10) as client:

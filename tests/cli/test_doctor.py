@@ -6,6 +6,7 @@ import pytest
 from onelog.cli import doctor
 from onelog.cli.main import main
 from onelog.protocols.fluvio import kernels as fluvio_kernels
+from onelog.protocols.tank import kernels as tank_kernels
 from onelog.records import kernels, packing
 
 
@@ -13,7 +14,7 @@ def _findings(capsys: pytest.CaptureFixture[str]) -> dict[str, dict[str, object]
     return {f["what"]: f for f in map(json.loads, capsys.readouterr().out.splitlines())}
 
 
-@pytest.mark.parametrize("module", [kernels, packing, fluvio_kernels])
+@pytest.mark.parametrize("module", [kernels, packing, fluvio_kernels, tank_kernels])
 def test_it_tells_when_not_all_kernels_are_compiled(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], module: ModuleType
 ) -> None:

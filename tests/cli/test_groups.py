@@ -22,17 +22,9 @@ NOW_MS = time.time_ns() // 1_000_000
 
 
 @pytest.fixture(scope="module")
-def quick(tmp_path_factory: pytest.TempPathFactory) -> Iterator[onelog.Broker]:
-    """A broker on which a first member does not wait for others."""
-    settings = {"broker.group_initial_rebalance_delay_ms": 0}
-    with onelog.Broker(tmp_path_factory.mktemp("groups"), settings=settings) as broker:
-        yield broker
-
-
-@pytest.fixture(scope="module")
-def client(quick: onelog.Broker) -> Iterator[KafkaClient]:
+def client(broker: onelog.Broker) -> Iterator[KafkaClient]:
     """Of a cluster with a topic of 3 and 5 records, a second apart."""
-    with KafkaClient(quick.bootstrap, timeout_s=10) as client:
+    with KafkaClient(broker.bootstrap, timeout_s=10) as client:
         Admin(client).create_topic("orders", partition_count=2)
         for partition, count in enumerate((3, 5)):
             said = [Record(None, b"%d" % i, NOW_MS + 1000 * i) for i in range(count)]
@@ -80,19 +72,19 @@ def test_wrong_usage_is_2(words: list[str], capsys: pytest.CaptureFixture[str]) 
 
 
 def test_a_group_is_listed_and_described_with_its_lag(
-    quick: onelog.Broker, client: KafkaClient, capsys: pytest.CaptureFixture[str]
+    broker: onelog.Broker, client: KafkaClient, capsys: pytest.CaptureFixture[str]
 ) -> None:
     Positions(client).commit("idle", {("orders", 0): 1, ("orders", 1): 5})
-    assert ["idle", "Empty"] in [line.split()[:2] for line in said(capsys, quick, "list").splitlines()]
-    listed = [json.loads(line) for line in said(capsys, quick, "list", "--json").splitlines()]
+    assert ["idle", "Empty"] in [line.split()[:2] for line in said(capsys, broker, "list").splitlines()]
+    listed = [json.loads(line) for line in said(capsys, broker, "list", "--json").splitlines()]
     assert "idle" in [group["name"] for group in listed]
-    assert said(capsys, quick, "describe", "idle").splitlines() == [
+    assert said(capsys, broker, "describe", "idle").splitlines() == [
         "idle  Empty",
         "TOPIC   PARTITION  POSITION  END  LAG",
         "orders  0          1         3    2",
         "orders  1          5         5    0",
     ]
-    described = json.loads(said(capsys, quick, "describe", "idle", "--json"))
+    described = json.loads(said(capsys, broker, "describe", "idle", "--json"))
     assert (described["state"], described["members"], described["lag"]) == ("Empty", [], 2)
     assert described["positions"][0] == {
         "topic": "orders",
@@ -105,24 +97,24 @@ def test_a_group_is_listed_and_described_with_its_lag(
 
 
 def test_members_are_described_and_keep_a_group_from_reset_and_deletion(
-    quick: onelog.Broker, client: KafkaClient, capsys: pytest.CaptureFixture[str]
+    broker: onelog.Broker, client: KafkaClient, capsys: pytest.CaptureFixture[str]
 ) -> None:
     with GroupConsumer(client, "busy", ["orders"], times=TIMES) as consumer:
         consumer.poll()
         consumer.commit()
-        lines = said(capsys, quick, "describe", "busy").splitlines()
+        lines = said(capsys, broker, "describe", "busy").splitlines()
         assert lines[0] == "busy  Stable  range"
         assert lines[2].split()[1:] == ["onelog", "/127.0.0.1", "orders/0,1"]
-        (member,) = json.loads(said(capsys, quick, "describe", "busy", "--json"))["members"]
+        (member,) = json.loads(said(capsys, broker, "describe", "busy", "--json"))["members"]
         assert member["holds"] == [{"topic": "orders", "partition": p} for p in (0, 1)]
-        at = ["--bootstrap", quick.bootstrap]
+        at = ["--bootstrap", broker.bootstrap]
         assert main(["groups", "reset", "busy", "--to", "earliest", *at]) == 1
         assert "group 'busy' has 1 member; stop them first" in capsys.readouterr().err
         assert main(["groups", "delete", "busy", *at]) == 1
         assert "NON_EMPTY_GROUP" in capsys.readouterr().err
     assert positions(client, "busy") == {0: 3, 1: 5}
-    assert said(capsys, quick, "delete", "busy") == ""
-    assert "busy" not in said(capsys, quick, "list").split()
+    assert said(capsys, broker, "delete", "busy") == ""
+    assert "busy" not in said(capsys, broker, "list").split()
 
 
 @pytest.mark.parametrize(
@@ -137,34 +129,34 @@ def test_members_are_described_and_keep_a_group_from_reset_and_deletion(
     ],
 )
 def test_a_group_goes_on_where_it_is_told(
-    quick: onelog.Broker,
+    broker: onelog.Broker,
     client: KafkaClient,
     capsys: pytest.CaptureFixture[str],
     to: str,
     expected: dict[int, int],
 ) -> None:
     Positions(client).commit("moved", {("orders", 0): 1})
-    rows = [line.split() for line in said(capsys, quick, "reset", "moved", "--to", to).splitlines()]
+    rows = [line.split() for line in said(capsys, broker, "reset", "moved", "--to", to).splitlines()]
     assert rows[0] == ["TOPIC", "PARTITION", "FROM", "TO"]
     assert rows[1] == ["orders", "0", "1", str(expected[0])]
     assert positions(client, "moved") == expected
 
 
 def test_a_group_without_positions_gets_them_where_it_is_told(
-    quick: onelog.Broker, client: KafkaClient, capsys: pytest.CaptureFixture[str]
+    broker: onelog.Broker, client: KafkaClient, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    at = ["--bootstrap", quick.bootstrap]
+    at = ["--bootstrap", broker.bootstrap]
     assert main(["groups", "reset", "fresh", "--to", "latest", *at]) == 1
     assert "say with --topic" in capsys.readouterr().err
     wanted = ["fresh", "--to", "latest", "--topic", "orders", "--partition", "1"]
-    assert said(capsys, quick, "reset", *wanted, "--dry-run").splitlines()[1].split() == [
+    assert said(capsys, broker, "reset", *wanted, "--dry-run").splitlines()[1].split() == [
         "orders",
         "1",
         "-",
         "5",
     ]
     assert positions(client, "fresh") == {}
-    said(capsys, quick, "reset", *wanted)
+    said(capsys, broker, "reset", *wanted)
     assert positions(client, "fresh") == {1: 5}
 
 
@@ -176,23 +168,23 @@ def test_a_group_without_positions_gets_them_where_it_is_told(
     ],
 )
 def test_where_there_is_nothing_a_group_cannot_go_on(
-    quick: onelog.Broker,
+    broker: onelog.Broker,
     client: KafkaClient,
     capsys: pytest.CaptureFixture[str],
     words: list[str],
     found: str,
 ) -> None:
-    asked = ["groups", "reset", "lost", "--topic", "orders", "--bootstrap", quick.bootstrap, *words]
+    asked = ["groups", "reset", "lost", "--topic", "orders", "--bootstrap", broker.bootstrap, *words]
     assert main(asked) == 1
     assert found in capsys.readouterr().err
     assert positions(client, "lost") == {}
 
 
 def test_a_group_that_is_not_there_is_said_to_be_so(
-    quick: onelog.Broker, client: KafkaClient, capsys: pytest.CaptureFixture[str]
+    broker: onelog.Broker, client: KafkaClient, capsys: pytest.CaptureFixture[str]
 ) -> None:
     for action in ("describe", "delete"):
-        assert main(["groups", action, "nobody", "--bootstrap", quick.bootstrap]) == 1
+        assert main(["groups", action, "nobody", "--bootstrap", broker.bootstrap]) == 1
         assert "GROUP_ID_NOT_FOUND" in capsys.readouterr().err
 
 

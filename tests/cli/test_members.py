@@ -1,5 +1,4 @@
 import time
-from collections.abc import Iterator
 
 import pytest
 
@@ -17,19 +16,11 @@ from onelog.records.record import Record
 TIMES = MemberTimes(session_s=6.0, rebalance_s=10.0)
 
 
-@pytest.fixture(scope="module")
-def quick(tmp_path_factory: pytest.TempPathFactory) -> Iterator[onelog.Broker]:
-    """A broker on which a first member does not wait for others."""
-    settings = {"broker.group_initial_rebalance_delay_ms": 0}
-    with onelog.Broker(tmp_path_factory.mktemp("members"), settings=settings) as broker:
-        yield broker
-
-
 @pytest.fixture
-def topic(quick: onelog.Broker, request: pytest.FixtureRequest) -> str:
+def topic(broker: onelog.Broker, request: pytest.FixtureRequest) -> str:
     """One partition, two batches of three records."""
     name = str(request.node.name)[:200].translate(str.maketrans("[]", ".."))
-    with KafkaClient(quick.bootstrap, timeout_s=10) as client:
+    with KafkaClient(broker.bootstrap, timeout_s=10) as client:
         Admin(client).create_topic(name, partition_count=1)
         write(client, name, 6)
     return name
@@ -60,69 +51,69 @@ def position(broker: onelog.Broker, topic: str) -> int | None:
         return None if found is None else found.offset
 
 
-def test_what_is_there_is_read_to_its_end_and_committed(quick: onelog.Broker, topic: str) -> None:
-    with member(quick, topic) as reader:
+def test_what_is_there_is_read_to_its_end_and_committed(broker: onelog.Broker, topic: str) -> None:
+    with member(broker, topic) as reader:
         found = [each.offset for lot in reader.lots(follow=False, count=None) for each in lot]
     assert found == list(range(6))
-    assert position(quick, topic) == 6
-    with member(quick, topic) as reader:
+    assert position(broker, topic) == 6
+    with member(broker, topic) as reader:
         assert list(reader.lots(follow=False, count=None)) == []
 
 
-def test_a_count_that_ends_inside_of_a_batch_is_committed_there(quick: onelog.Broker, topic: str) -> None:
+def test_a_count_that_ends_inside_of_a_batch_is_committed_there(broker: onelog.Broker, topic: str) -> None:
     for expected in ([0, 1, 2, 3], [4, 5]):
-        with member(quick, topic) as reader:
+        with member(broker, topic) as reader:
             lots = reader.lots(follow=False, count=4)
             assert [each.offset for lot in lots for each in lot] == expected
-        assert position(quick, topic) == expected[-1] + 1
+        assert position(broker, topic) == expected[-1] + 1
 
 
-def test_what_was_not_printed_is_not_committed(quick: onelog.Broker, topic: str) -> None:
-    with member(quick, topic) as reader:
+def test_what_was_not_printed_is_not_committed(broker: onelog.Broker, topic: str) -> None:
+    with member(broker, topic) as reader:
         lots = reader.lots(follow=False, count=4)
         assert len(next(lots)) == 4  # and then nobody asks for more, as after Ctrl-C
-    assert position(quick, topic) is None
+    assert position(broker, topic) is None
 
 
 def test_records_that_came_after_the_beginning_are_left_for_the_next_time(
-    quick: onelog.Broker, topic: str
+    broker: onelog.Broker, topic: str
 ) -> None:
-    with member(quick, topic) as reader, KafkaClient(quick.bootstrap, timeout_s=10) as client:
+    with member(broker, topic) as reader, KafkaClient(broker.bootstrap, timeout_s=10) as client:
         lots = reader.lots(follow=False, count=None)
         found = [each.offset for each in next(lots)]
         write(client, topic, 3)
         found += [each.offset for lot in lots for each in lot]
     assert found == list(range(6))
-    assert position(quick, topic) == 6
+    assert position(broker, topic) == 6
 
 
-def test_who_follows_hears_of_what_comes(quick: onelog.Broker, topic: str) -> None:
-    with member(quick, topic, start=Spot.LATEST) as reader:
+def test_who_follows_hears_of_what_comes(broker: onelog.Broker, topic: str) -> None:
+    with member(broker, topic, start=Spot.LATEST) as reader:
         lots = reader.lots(follow=True, count=3)
-        with KafkaClient(quick.bootstrap, timeout_s=10) as client:
+        with KafkaClient(broker.bootstrap, timeout_s=10) as client:
             Positions(client).commit(topic, {(topic, 0): 6})
             write(client, topic, 3)
         assert [each.offset for lot in lots for each in lot] == [6, 7, 8]
 
 
 def test_what_was_printed_is_committed_on_the_way(
-    quick: onelog.Broker, topic: str, monkeypatch: pytest.MonkeyPatch
+    broker: onelog.Broker, topic: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(members, "COMMIT_INTERVAL_S", 0.0)
-    with member(quick, topic) as reader, KafkaClient(quick.bootstrap, timeout_s=10) as client:
+    with member(broker, topic) as reader, KafkaClient(broker.bootstrap, timeout_s=10) as client:
         lots = reader.lots(follow=True, count=None)
         assert len(next(lots)) == 6
         write(client, topic, 3)
         assert len(next(lots)) == 3
-        assert position(quick, topic) == 6
+        assert position(broker, topic) == 6
 
 
 def test_records_that_come_while_it_begins_are_left_for_the_next_time(
-    quick: onelog.Broker, topic: str, monkeypatch: pytest.MonkeyPatch
+    broker: onelog.Broker, topic: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     earlier = {0: OffsetAt(4, -1)}
     monkeypatch.setattr(Admin, "offsets", lambda *_, **__: earlier)
-    with member(quick, topic) as reader:
+    with member(broker, topic) as reader:
         found = [each.offset for lot in reader.lots(follow=False, count=None) for each in lot]
     assert found == [0, 1, 2, 3]
-    assert position(quick, topic) == 4
+    assert position(broker, topic) == 4

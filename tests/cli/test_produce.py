@@ -101,6 +101,7 @@ def test_a_line_that_is_wrong_is_named(
         ["orders", "--dialect", "tank", "--header", "k=v"],
         ["orders", "--dialect", "tank", "--print-offsets"],
         ["orders", "--dialect", "tank", "--compression", "zstd"],
+        ["orders", "--dialect", "fluvio", "--header", "k=v"],
         ["orders", "--dialect", "flymq", "--header", "k=v"],
         ["orders", "--dialect", "flymq", "--key", ""],
         ["orders", "--dialect", "flymq", "--compression", "zstd"],
@@ -172,6 +173,21 @@ def test_tank_takes_keys_and_values(
     assert main(["topics", "create", topic, "--partitions", "2", "--bootstrap", broker.bootstrap]) == 0
     assert main(words) == 0
     assert capsys.readouterr() == ("", "")
+    assert [(record.key, record.value) for record in stored(broker, topic, 1)] == [(b"k", b"a")]
+
+
+@pytest.mark.parametrize("compression", ["none", "gzip", "snappy", "lz4", "zstd"])
+def test_fluvio_takes_keys_and_values_and_every_codec(
+    broker: onelog.Broker, capsys: pytest.CaptureFixture[str], compression: str
+) -> None:
+    topic = f"streamed-{compression}"
+    to = ["--dialect", "fluvio", "--bootstrap", broker.address("fluvio-sc"), "--compression", compression]
+    words = ["produce", topic, "--value", "a", "--key", "k", "--partition", "1", "--print-offsets", *to]
+    assert main(words) == 1
+    assert "TOPIC_NOT_FOUND (2001)" in capsys.readouterr().err
+    assert main(["topics", "create", topic, "--partitions", "2", "--bootstrap", broker.bootstrap]) == 0
+    assert main(words) == 0
+    assert capsys.readouterr() == ("1 0 0\n", "")
     assert [(record.key, record.value) for record in stored(broker, topic, 1)] == [(b"k", b"a")]
 
 

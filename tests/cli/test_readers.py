@@ -7,6 +7,7 @@ from onelog.cli.arguments import Start, Where
 from onelog.cli.output import CommandFailed
 from onelog.cli.readers import (
     NO_TIMESTAMP,
+    FluvioReader,
     FlyMQReader,
     KafkaReader,
     Read,
@@ -92,6 +93,18 @@ def test_tank_reads_the_same_and_counts_as_everybody_does(broker: onelog.Broker)
         read = reader.read({0: 0, 1: 1}, wait_ms=1)
         assert read == {0: Read([], 0), 1: Read([(1, Record(None, b"b", 6000))], 2)}
         assert reader.read({0: 0, 1: 2}, wait_ms=1) == {0: Read([], 0), 1: Read([], 2)}
+        with pytest.raises(CommandFailed, match="use --dialect kafka"):
+            reader.at_time(5500, [0, 1])
+
+
+def test_fluvio_reads_the_same_and_goes_on_where_it_was(broker: onelog.Broker) -> None:
+    fill(broker, "read-fluvio")
+    last = Read([(1, Record(None, b"b", 6000))], 2)
+    with FluvioReader(broker.address("fluvio-sc"), "read-fluvio", timeout_s=10) as reader:
+        assert reader.spans() == {0: Span(0, 0), 1: Span(0, 2)}
+        assert reader.read({0: 0, 1: 1}, wait_ms=1) == {0: Read((), 0), 1: last}
+        assert reader.read({1: 2}, wait_ms=1) == {1: Read((), 2)}
+        assert reader.read({1: 1}, wait_ms=1) == {1: last}
         with pytest.raises(CommandFailed, match="use --dialect kafka"):
             reader.at_time(5500, [0, 1])
 

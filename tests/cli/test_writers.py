@@ -4,8 +4,9 @@ import onelog
 from onelog.binary.compression import Codec
 from onelog.cli.formats import Wanted
 from onelog.cli.output import CommandFailed
-from onelog.cli.writers import FlyMQWriter, KafkaWriter, RustLogWriter, TankWriter, Written
+from onelog.cli.writers import FluvioWriter, FlyMQWriter, KafkaWriter, RustLogWriter, TankWriter, Written
 from onelog.client.errors import ClientError
+from onelog.client.fluvio.client import FluvioClient
 from onelog.client.kafka.admin import Admin
 from onelog.client.kafka.client import KafkaClient
 from onelog.client.rustlog.forms import Form
@@ -54,6 +55,19 @@ def test_tank_writes_to_each_partition_and_tells_no_offsets(broker: onelog.Broke
         assert writer.write([Wanted(one, 1), Wanted(two)]) == []
         assert [record for _, record in client.iterate(topic, 1)] == [one]
         assert [record for _, record in client.iterate(topic, 0)] == [two]
+
+
+def test_fluvio_writes_to_each_partition_and_tells_offsets(broker: onelog.Broker) -> None:
+    make(broker, "divided-fluvio")
+    one, two = Record(b"k", b"a", 1), Record(None, b"b", 2)
+    fluvio = broker.address("fluvio-sc")
+    with (
+        FluvioWriter(fluvio, "divided-fluvio", timeout_s=10, codec=Codec.LZ4) as writer,
+        FluvioClient(fluvio) as client,
+    ):
+        assert writer.write([Wanted(one, 1), Wanted(two, 0)]) == [Written(1, 0, 1), Written(0, 0, 1)]
+        assert writer.write([Wanted(Record(b"b", b"c", 3))]) == [Written(0, 1, 2)]
+        assert [record for _, record in client.iterate("divided-fluvio", 1)] == [one]
 
 
 def test_tank_refuses_what_it_cannot_say() -> None:

@@ -4,7 +4,7 @@ import pytest
 
 from onelog.client.errors import ConnectionLost
 from onelog.client.retry import Deadline
-from onelog.client.stream import JOIN_BYTES_MAX, Stream, joined
+from onelog.client.stream import JOIN_BYTES_MAX, Stream, joined, readable
 from onelog.clock import SystemClock
 from onelog.model import Address
 from tests.support.hand_clock import HandClock
@@ -24,6 +24,17 @@ def test_bytes_go_out_in_order_and_exactly_so_many_come_back() -> None:
         assert stream.receive(9, doing="x", deadline=deadline()) == b"\x00\x00\x00\x05olleh"
         assert not stream.is_stale()
         stream.close()
+
+
+def test_what_has_something_to_read_is_found_among_others() -> None:
+    with ScriptedServer(lambda frame: frame) as server:
+        address = Address("127.0.0.1", server.port)
+        quiet, asked = Stream(address, deadline()), Stream(address, deadline())
+        assert readable([quiet, asked], 0) == []
+        asked.send([b"\x00\x00\x00\x01x"], doing="asking", deadline=deadline())
+        assert readable([quiet, asked], 5) == [asked]
+        quiet.close()
+        asked.close()
 
 
 def test_a_connection_that_the_broker_closed_is_stale() -> None:

@@ -2,16 +2,14 @@
 
 import itertools
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import ExitStack, closing
 
 import pytest
 
-from tests.conformance.driver import Driver, Kind
-from tests.conformance.drivers.all import LISTENERS, PRESENT
+from tests.conformance.driver import Addresses, Driver, Kind, Opened
+from tests.conformance.drivers.all import LISTENERS, PRESENT, addresses_of
 from tests.support.served import Served
-
-Opened = Callable[[Kind], Driver]
 
 
 @pytest.fixture(scope="session")
@@ -22,17 +20,12 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
 
 
 @pytest.fixture(scope="session")
-def addresses(served: Served) -> dict[str, str]:
+def addresses(served: Served) -> Addresses:
     return addresses_of(served)
 
 
-def addresses_of(served: Served) -> dict[str, str]:
-    """Where each listener is."""
-    return {name: f"127.0.0.1:{port}" for name, port in served.ports.items()}
-
-
 @pytest.fixture(scope="session")
-def opened(addresses: dict[str, str]) -> Iterator[Opened]:
+def opened(addresses: Addresses) -> Iterator[Opened]:
     """The driver of a kind, opened on first use."""
     drivers: dict[str, Driver] = {}
     with ExitStack() as closed_at_the_end:

@@ -5,7 +5,7 @@ written without a look at the product. It translates and judges nothing. What it
 left away by `Expression`, so that the suite knows what it may expect of a reader.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import Enum, auto
 from typing import Protocol
@@ -18,6 +18,8 @@ class Feature(Enum):
     """What not every dialect has."""
 
     POSITIONS = "positions of groups"
+    POSITION_ANYWHERE = "a position where no record was read"
+    END_BEHIND_HOLES = "an end that is found behind numbers that nobody has"
     WAITING = "waiting for records"
     REFUSAL_PAST_END = "a refusal beyond the end"
     TOPIC_BY_PRODUCING = "a topic made by writing to it"
@@ -73,8 +75,10 @@ class Expression:
     key_bytes_max: int = 1 << 31
     null_values: bool = True
     headers: bool = True
-    # Only a writer's matter: every reader of headers sees that one has no value.
+    # A library's writer alone may miss these; its reader sees them.
     null_headers: bool = True
+    null_keys: bool = True
+    nothing_at_all: bool = True
 
     def of(self, message: Message) -> Message:
         """What is left of it."""
@@ -89,7 +93,13 @@ class Expression:
     def holds(self, message: Message) -> bool:
         """Whether it can be written so that nothing is lost."""
         has_null_headers = any(value is None for _, value in message.headers)
-        return self.of(message) == message and (self.null_headers or not has_null_headers)
+        is_nothing = message.key is None and message.value is None
+        return (
+            self.of(message) == message
+            and (self.null_headers or not has_null_headers)
+            and (self.null_keys or message.key is not None)
+            and (self.nothing_at_all or not is_nothing)
+        )
 
 
 @dataclass(frozen=True)
@@ -165,6 +175,12 @@ class Kind:
     answer_bytes_max: int = 1 << 31
     # Whether the client closes what it has open when its broker dies.
     outlives_its_broker: bool = True
+    # Whether it sends again what was not answered, with nothing that would tell a repetition.
+    repeats_itself: bool = False
+
+
+# Hands out the driver of a kind, opened once.
+Opened = Callable[[Kind], Driver]
 
 
 def texts(found: Sequence[Read]) -> list[str]:

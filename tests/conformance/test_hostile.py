@@ -4,7 +4,7 @@ import random
 
 import pytest
 
-from tests.conformance.driver import Driver, Kind, Message, texts
+from tests.conformance.driver import Addresses, Driver, Kind, Message, texts
 from tests.conformance.drivers.all import PRESENT
 from tests.support.blocking_wire import Wire
 
@@ -19,7 +19,7 @@ def kind(request: pytest.FixtureRequest) -> Kind:
 
 
 @pytest.fixture
-def door(kind: Kind, addresses: dict[str, str]) -> str:
+def door(kind: Kind, addresses: Addresses) -> str:
     """The listener of this dialect alone."""
     return addresses[kind.hostility.listener]
 
@@ -96,7 +96,7 @@ def test_an_unknown_request_is_refused_or_ends_its_connection(
 
 @pytest.mark.parametrize("listener", ["own", "shared"])
 def test_noise_ends_its_connection_alone(
-    kind: Kind, door: str, addresses: dict[str, str], driver: Driver, topic: str, listener: str
+    kind: Kind, door: str, addresses: Addresses, driver: Driver, topic: str, listener: str
 ) -> None:
     before = answered(kind, door)
     for length in range(1, 120, 3):

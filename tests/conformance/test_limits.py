@@ -4,8 +4,7 @@ import random
 
 import pytest
 
-from tests.conformance.conftest import Opened
-from tests.conformance.driver import Driver, Kind, Message, Refusal, Refused, texts
+from tests.conformance.driver import Driver, Kind, Message, Opened, Refusal, Refused, texts
 from tests.conformance.drivers import confluent
 
 LARGE_BYTES = 40 << 20

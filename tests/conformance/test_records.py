@@ -2,8 +2,7 @@
 
 import pytest
 
-from tests.conformance.conftest import Opened
-from tests.conformance.driver import Driver, Kind, Message, texts, told
+from tests.conformance.driver import Driver, Feature, Kind, Message, Opened, texts, told
 from tests.conformance.drivers import tank
 from tests.conformance.drivers.all import PRESENT
 
@@ -48,6 +47,7 @@ def test_a_value_of_any_size_comes_back(driver: Driver, topic: str, size: int) -
 
 def test_what_a_dialect_can_say_of_a_message_comes_back(driver: Driver, kind: Kind, topic: str) -> None:
     said = [
+        Message(b"first"),
         Message(b"v", b"k"),
         Message(b"v", b""),
         Message(b"v", b"\xff\x00" * 127 + b"!"),
@@ -56,9 +56,10 @@ def test_what_a_dialect_can_say_of_a_message_comes_back(driver: Driver, kind: Ki
         Message(b"v", None, (("h", b"1"), ("h", b""), ("n", None))),
     ]
     sayable = [m for m in said if kind.expression.holds(m)]
+    assert sayable
     driver.create_topic(topic)
-    driver.produce(topic, [Message(b"first"), *sayable])
-    assert told(driver.read(topic)) == [Message(b"first"), *sayable]
+    driver.produce(topic, sayable)
+    assert told(driver.read(topic)) == sayable
 
 
 def test_every_codec_of_a_dialect_is_read_back(driver: Driver, kind: Kind, topic: str) -> None:
@@ -87,9 +88,15 @@ def test_a_topic_that_one_dialect_makes_is_there_for_the_others(
     assert len(driver.read(topic, partition=1)) == len(PRESENT)
 
 
-def test_numbers_that_nobody_has_are_passed_over(driver: Driver, opened: Opened, topic: str) -> None:
+def test_numbers_that_nobody_has_are_passed_over(
+    kind: Kind, driver: Driver, opened: Opened, topic: str
+) -> None:
     """TANK's writers may leave holes; to every reader the log goes on behind them."""
     with_holes(opened, topic)
+    if Feature.END_BEHIND_HOLES in kind.never:
+        each = [r for at in (0, 11, 21) for r in driver.wait(topic, at)]
+        assert [(r.offset, r.message.value) for r in each] == [(10, b"a"), (20, b"b"), (30, b"c")]
+        return
     assert texts(driver.read(topic)) == ["a", "b", "c"]
     assert texts(driver.read(topic, 15)) == ["b", "c"]
     found = [r.offset for r in driver.read(topic)]

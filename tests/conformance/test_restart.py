@@ -5,9 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.conformance.conftest import addresses_of
 from tests.conformance.driver import Driver, Feature, Kind, Message, texts
-from tests.conformance.drivers.all import LISTENERS, PRESENT
+from tests.conformance.drivers.all import LISTENERS, PRESENT, addresses_of
 from tests.support.served import Served
 
 COUNT = 20

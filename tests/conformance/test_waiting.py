@@ -5,8 +5,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from tests.conformance.conftest import Opened
-from tests.conformance.driver import Driver, Feature, Kind, Message, texts
+from tests.conformance.driver import Addresses, Driver, Feature, Kind, Message, Opened, texts
 from tests.conformance.drivers.all import PRESENT
 
 WAITING = [kind for kind in PRESENT if Feature.WAITING not in kind.never]
@@ -15,7 +14,7 @@ WAITING = [kind for kind in PRESENT if Feature.WAITING not in kind.never]
 @pytest.mark.parametrize("kind", WAITING, ids=[kind.name for kind in WAITING])
 @pytest.mark.parametrize("writer", PRESENT, ids=[f"by-{kind.name}" for kind in PRESENT])
 def test_whoever_waits_gets_what_any_dialect_writes_next(
-    kind: Kind, writer: Kind, addresses: dict[str, str], opened: Opened, topic: str
+    kind: Kind, writer: Kind, addresses: Addresses, opened: Opened, topic: str
 ) -> None:
     other = opened(writer)
     other.create_topic(topic)
@@ -39,7 +38,7 @@ def test_whoever_waits_gets_what_any_dialect_writes_next(
 
 
 def test_waiting_holds_up_nobody_else(
-    driver: Driver, opened: Opened, addresses: dict[str, str], topic: str
+    driver: Driver, opened: Opened, addresses: Addresses, topic: str
 ) -> None:
     driver.create_topic(topic)
     waiters = [kind.open(addresses) for kind in WAITING]

@@ -2,11 +2,12 @@
 
 import pytest
 
+from tests.conformance.driver import Addresses
 from tests.support.flymq_client import FlyMQClient, Form, Refused
 
 
 @pytest.mark.parametrize("length", [1, 50, 64, 100, 150, 200])
-def test_a_refusal_is_utf_8_in_the_documents_reading_of_flymq(addresses: dict[str, str], length: int) -> None:
+def test_a_refusal_is_utf_8_in_the_documents_reading_of_flymq(addresses: Addresses, length: int) -> None:
     """The document's ERROR is a bool and a string; a string is UTF-8, however long the message is."""
     client = FlyMQClient.connect(addresses["shared"], Form.DOCUMENT)
     with pytest.raises(Refused) as refused:

@@ -12,13 +12,15 @@ import contextlib
 import random
 import socket
 import struct
+import subprocess
 import tempfile
 import threading
 import time
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 
-from benchmarks.measure import rss_mb
+from benchmarks.measure import peak_mb, rss_mb
 from tests.crash.bystanders import Janitor, bystanders
 from tests.crash.mutations import mutated
 from tests.crash.seeds import killers, seeds
@@ -35,6 +37,7 @@ LISTENERS = {
 SETTINGS = "[broker]\npartition_count_max = 8\n[server]\nclosing_timeout_ms = 500\n"
 MEMORY_MAX = 1.10
 ATTACKERS = 2
+TRUCE_S = 2.0
 FRAMES_MAX = 5
 # How long an attacker listens: most wrong frames are answered or closed at once.
 LISTEN_S = 0.02
@@ -55,11 +58,14 @@ class Attacker:
         self._length = _LENGTHS.get(dialect, (0, ">I", 4))
         assert self._seeds, f"no captured request of {dialect}"
 
-    def run(self, stop: threading.Event) -> None:
-        """Bursts until told to stop."""
+    def run(self, stop: threading.Event, truce: threading.Event) -> None:
+        """Bursts until told to stop; none while there is a truce."""
         for frame in self._killers:
             self._burst([frame])
         while not stop.is_set():
+            if truce.is_set():
+                stop.wait(0.05)
+                continue
             self._burst([self._frame() for _ in range(self._rng.randint(1, FRAMES_MAX))])
 
     def _frame(self) -> bytes:
@@ -132,11 +138,13 @@ def _attacked(folder: Path, dialect: str, args: argparse.Namespace) -> list[str]
         janitor = Janitor(served.bootstrap)
         port = served.ports[LISTENERS[dialect]]
         attackers = [Attacker(dialect, port, f"{args.seed} {dialect} {n}") for n in range(ATTACKERS)]
-        runs = [worker.run for worker in beside] + [janitor.run] + [attacker.run for attacker in attackers]
-        threads = [threading.Thread(target=run, args=(stop,)) for run in runs]
+        truce = threading.Event()
+        runs = [partial(worker.run, stop) for worker in beside] + [partial(janitor.run, stop)]
+        runs += [partial(attacker.run, stop, truce) for attacker in attackers]
+        threads = [threading.Thread(target=run) for run in runs]
         for thread in threads:
             thread.start()
-        early_mb, late_mb = _watched(served, minutes=args.minutes)
+        early_mb, late_mb, highest_mb = _watched(served, truce, minutes=args.minutes)
         stop.set()
         for thread in threads:
             thread.join()
@@ -149,27 +157,28 @@ def _attacked(folder: Path, dialect: str, args: argparse.Namespace) -> list[str]
     sent = sum(attacker.sent for attacker in attackers)
     worked = ", ".join(f"{w.name} {w.done} (slowest {w.slowest_s * 1000:.0f} ms)" for w in beside)
     print(
-        f"{dialect}: {sent} frames in {args.minutes:g} min; memory {early_mb:.0f} MB, at the end {late_mb:.0f} MB"
+        f"{dialect}: {sent} frames in {args.minutes:g} min; memory {early_mb:.0f} MB, "
+        f"at the end {late_mb:.0f} MB, at most {highest_mb:.0f} MB"
     )
     print(f"    beside it: {worked}; {janitor.deleted} topics and groups were made and deleted")
     return findings
 
 
-def _watched(served: Served, *, minutes: float) -> tuple[float, float]:
-    """Memory after a minute (a fifth of a shorter run), and at the end."""
+def _watched(served: Served, truce: threading.Event, *, minutes: float) -> tuple[float, float, float]:
+    """Memory after a minute (a third of a shorter run), and at the end, each in a truce; and its peak."""
+    assert served.process is not None
     whole_s = minutes * 60
-    first_s = min(60.0, whole_s / 5)
-    begin, early = time.monotonic(), None
-    latest = 0.0
-    while (passed_s := time.monotonic() - begin) < whole_s:
-        assert served.process is not None
-        if served.process.poll() is not None:
-            break
-        latest = rss_mb(served.pid)
-        if early is None and passed_s >= first_s:
-            early = latest
-        time.sleep(0.5)
-    return early or latest, latest
+    found: list[float] = []
+    for pause_s in (first_s := min(60.0, whole_s / 3), whole_s - first_s):
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            served.process.wait(timeout=pause_s)
+            return 0.0, 0.0, 0.0
+        truce.set()
+        # What was under way is answered, and what a frame took is given back.
+        time.sleep(TRUCE_S)
+        found.append(rss_mb(served.pid))
+        truce.clear()
+    return found[0], found[1], peak_mb(served.pid)
 
 
 def _faults(log: Sequence[str]) -> list[str]:

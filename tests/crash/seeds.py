@@ -12,6 +12,11 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from onelog.binary.crc import crc32c
+from onelog.protocols.kafka.messages.fetch import (
+    ListOffsetsPartition,
+    ListOffsetsRequest,
+    ListOffsetsTopic,
+)
 from onelog.protocols.kafka.versions import APIS
 from onelog.records.batch import Batch
 from onelog.records.record import Record
@@ -74,7 +79,7 @@ def _rustlog_live() -> Iterator[bytes]:
     place = {"topic": TOPIC, "partition": 0}
     for message in (
         {"type": "Produce", **place, "records": [record, record]},
-        {"type": "Fetch", **place, "offset": 0, "max_bytes": 1000},
+        {"type": "Fetch", **place, "offset": 0, "max_bytes": 1000, "group_id": "g"},
         {"type": "OffsetCommit", "group": "g", **place, "offset": 1},
         {"type": "OffsetFetch", "group": "g", **place},
         {"type": "DescribePartition", **place},
@@ -159,6 +164,11 @@ def _kafka_killers() -> Iterator[bytes]:
     head[22] |= 1
 
     yield request(0, 7, produce_request(_with_body(bytes(head), _BOMB), topic=TOPIC))
+    # Whoever looks for a time in there opens it.
+    for at in (-3, 0):
+        part = ListOffsetsPartition(partition_index=0, timestamp=at)
+        asked = ListOffsetsTopic(name=TOPIC, partitions=[part])
+        yield request(2, 7, ListOffsetsRequest(replica_id=-1, topics=[asked]))
 
 
 def _with_body(head: bytes, body: bytes) -> bytes:

@@ -630,6 +630,9 @@ class World:
         """What the assembly does: everything staged is answered, settled, and said to be at rest."""
         assert self.store is not None
         self._drain()
+        if self.failed is None and not self._is_faulty():
+            waiting = [lane.log.name for lane in self.committer._lanes.values() if lane.waiting]
+            self._require(not waiting, f"nothing is to be done, and {waiting} wait for an answer")
         if self.failed is None:
             settling = self.settler.round()
             self._drain()

@@ -39,3 +39,26 @@ FEATURES = {
     "group-delete-offsets": "delete positions of a topic that nobody reads",
     "group-delete": "delete a group once it is empty",
 }
+
+WHEEL = {
+    "wheel-none": "records with keys come back as they were sent, and their offsets are told",
+    "wheel-gzip": "the same, compressed with gzip",
+    "wheel-snappy": "the same, with snappy",
+    "wheel-lz4": "the same, with lz4",
+    "wheel-zstd": "the same, with zstd",
+    "wheel-isolation": "produce that waits until it is committed",
+    "wheel-absolute": "read from an offset",
+    "wheel-from-beginning": "read from some records behind the first",
+    "wheel-from-end": "read the last records",
+    "wheel-small-bytes": "every record arrives however small the bound on bytes",
+    "wheel-partitions": "keys spread over partitions",
+    "wheel-several": "one consumer of several partitions",
+    "wheel-tail": "a reader that waits hears of a new record",
+    "wheel-kept": "a consumer goes on behind what it has committed",
+    "wheel-offsets": "consumer offsets are listed and deleted",
+    "wheel-list": "list topics",
+    "wheel-delete": "delete a topic",
+    "wheel-twice": "a topic that exists is not made again",
+    "wheel-unknown": "an unknown topic is told at once",
+    "wheel-at-once": "a new topic is known to other connections as soon as it is made",
+}

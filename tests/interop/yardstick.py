@@ -10,7 +10,7 @@ from pathlib import Path
 
 from tests.interop.cache import jars, java
 
-_CLUSTER_ID = "Lk9WQ1B5QmV4dW1wbGUxMQ"
+CLUSTER_ID = "Lk9WQ1B5QmV4dW1wbGUxMQ"
 _PROPERTIES = """\
 process.roles=broker,controller
 node.id=1
@@ -34,14 +34,19 @@ log.segment.delete.delay.ms=1000
 """
 
 
+def properties(folder: Path, *, port: int, controller: int) -> str:
+    """Its settings: one node that is broker and controller, with its data in this folder."""
+    return _PROPERTIES.format(port=port, controller=controller, folder=folder)
+
+
 @contextmanager
 def apache_kafka(folder: Path) -> Iterator[str]:
     """A broker over this folder; its bootstrap address."""
     port, controller = _free_ports(2)
     settings = folder / "server.properties"
-    settings.write_text(_PROPERTIES.format(port=port, controller=controller, folder=folder))
+    settings.write_text(properties(folder, port=port, controller=controller))
     command = java(f"{jars()}/*")
-    format_it = [*command, "kafka.tools.StorageTool", "format", "-t", _CLUSTER_ID, "-c", str(settings)]
+    format_it = [*command, "kafka.tools.StorageTool", "format", "-t", CLUSTER_ID, "-c", str(settings)]
     subprocess.run(format_it, check=True, capture_output=True)
     command[command.index("-Xmx256m")] = "-Xmx768m"
     with (folder / "kafka.log").open("w") as log:

@@ -20,7 +20,16 @@ PIPELINE = Path(orders.__file__).with_name("pipeline.toml")
 
 
 def test_the_example_writes_through_every_dialect() -> None:
-    assert set(orders.WRITERS) == {endpoint.name for endpoint in ENDPOINTS}
+    assert set(orders.WRITERS) == set(orders.READERS) == {endpoint.name for endpoint in ENDPOINTS}
+
+
+def test_every_dialect_reads_the_same_record_back(tmp_path: Path) -> None:
+    with onelog.Broker(tmp_path / "data") as broker:
+        own = {listener: broker.address(listener) for listener in orders.OWN_LISTENERS.values()}
+        orders.write(broker.bootstrap, own=own, now=datetime.now(UTC), count=20)
+        for partition in range(orders.PARTITIONS):
+            [value] = set(orders.read_back(broker.bootstrap, own=own, partition=partition).values())
+            assert value
 
 
 @pytest.mark.spark
@@ -30,10 +39,9 @@ def test_the_example_lands_and_sums_what_every_dialect_wrote(spark: SparkSession
         dataclasses.replace(f, sink=dataclasses.replace(f.sink, path=str(tmp_path / f.name)))
         for f in found.flows
     )
-    with onelog.Broker(tmp_path / "data", listen="shared=127.0.0.1:0,tank=127.0.0.1:0") as broker:
-        written = orders.write(
-            broker.bootstrap, own={"tank": broker.address("tank")}, now=datetime.now(UTC), count=20
-        )
+    with onelog.Broker(tmp_path / "data") as broker:
+        own = {listener: broker.address(listener) for listener in orders.OWN_LISTENERS.values()}
+        written = orders.write(broker.bootstrap, own=own, now=datetime.now(UTC), count=20)
         pipeline = dataclasses.replace(found, flows=flows, bootstrap=broker.bootstrap)
         run(pipeline, once=True, spark=spark)
         with OnelogLog(broker.bootstrap) as log:

@@ -9,6 +9,7 @@ import pytest
 from onelog.errors import ErrorCode
 from onelog.protocols.registry import ENDPOINTS
 from tests.support.source_tree import ROOT, SOURCE
+from tools import capabilities
 
 DIALECTS = sorted(p.name for p in (SOURCE / "protocols").iterdir() if (p / "endpoint.py").exists())
 # The numbers of what is held to what the original brokers do, as their programs see it. The rest of
@@ -46,6 +47,11 @@ def test_every_test_that_the_dialects_page_names_exists(dialect: str) -> None:
     assert named, "the page names no test"
     missing = [f"{path}::{name}" for path, name in sorted(named) if name not in _tests_of(path)]
     assert not missing
+
+
+def test_the_matrix_of_the_page_is_what_the_dialects_say_of_themselves() -> None:
+    page = (ROOT / "docs" / "protocols" / "README.md").read_text(encoding="utf-8")
+    assert capabilities.section() in page, "write it anew: python -m tools.capabilities"
 
 
 @pytest.mark.parametrize("dialect", sorted(CHECKLISTS))

@@ -1,5 +1,7 @@
 """Open streams: whose turn it is, and what an ended connection leaves of them."""
 
+import gc
+import weakref
 from typing import Any
 
 from onelog.server.streams import Streams
@@ -66,3 +68,25 @@ def test_the_end_of_the_connection_closes_every_stream_and_none_is_heard_after_i
     assert b.is_closed
     b.say("2")
     assert streams.next() is None
+
+
+class Owner:
+    """Has streams, and is told by them, as a pump is."""
+
+    def __init__(self) -> None:
+        self.streams = Streams(self.told)
+
+    def told(self) -> None:
+        """There is something to send."""
+
+
+def test_an_owner_whose_streams_are_closed_is_gone_without_the_collector() -> None:
+    owner = Owner()
+    alive = weakref.ref(owner)
+    owner.streams.close()
+    gc.disable()
+    try:
+        del owner
+        assert alive() is None
+    finally:
+        gc.enable()

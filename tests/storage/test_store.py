@@ -122,10 +122,12 @@ def test_a_directory_of_the_first_form_is_taken_for_good(disk: SimulatedDisk) ->
     assert disk.open(f"{ROOT}/onelog.format").pread(0, 100) == layout.FORMAT_TEXT
 
 
-def test_after_an_unclean_stop_the_catalogs_bytes_are_written_again(
-    disk: SimulatedDisk, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    open_store(disk)
+@pytest.mark.parametrize("was_clean", [False, True])
+def test_at_every_start_the_catalogs_bytes_are_written_again(disk: SimulatedDisk, was_clean: bool) -> None:
+    """Also after a clean stop: the start behind it may have met a failed sync, and had no root of its own."""
+    store = open_store(disk)
+    recover(store)
+    store.close(at_rest=[] if was_clean else None)
     disk.open(f"{ROOT}/onelog.db", create=True).write_at(0, [b"catalog"])
     disk.open(f"{ROOT}/onelog.db-wal", create=True).write_at(0, [b"wal"])
     disk.fail_sync_at = disk.calls

@@ -157,3 +157,22 @@ def test_a_job_leaves_no_file_open(disk: WatchedDisk) -> None:
     assert len(log._handles) == 0
     read_all(log)
     assert all(not handle.pins for handle in log._handles._handles.values())
+
+
+def test_leftovers_that_a_job_has_removed_do_not_come_back() -> None:
+    for seed in range(20):
+        disk = SimulatedDisk(Random(seed), ordered_names=False)
+        log = _log(disk, segment_bytes=2 * batch_of("0").size)
+        fill(log, 2)
+        log.append([batch_of("2")], leader_epoch=0, now_ms=0)
+        job = job_of(log)
+        assert job is not None
+        job.run()
+        log.undo_settle(job)
+        newer = f"{ROOT}/orders-0/{2:020d}"
+        assert disk.exists(f"{newer}.log")
+        log.settings = LogSettings()
+        write(log)
+        disk.power_cut()
+        assert not disk.exists(f"{newer}.log")
+        assert not disk.exists(f"{newer}.snapshot")

@@ -6,6 +6,7 @@ from typing import Any
 
 from onelog.protocols.contract import Address, Call, FrameLimits, Later, Outcome, Push, Reply, Session
 from onelog.protocols.fluvio.endpoint import FluvioEndpoint
+from onelog.protocols.fluvio.handlers.topics import SETTLE_MS
 from onelog.protocols.fluvio.versions import CONTROLLER_APIS, UNIT_APIS
 from onelog.server.streams import Streams
 from onelog.ticket import Ticket
@@ -88,8 +89,13 @@ class FluvioPeer:
         """The one frame that comes, without its length and number."""
 
         async def came() -> None:
+            passed_ms = 0
             while not self._came and not self.streams.is_ready:
-                await self.house.clock.advance(1)
+                await turns(1)
+                # Time passes only for who waits until others have been told, and no longer than that.
+                if passed_ms < SETTLE_MS and self.house.loop.has_timer_within(SETTLE_MS):
+                    await self.house.clock.advance(1)
+                    passed_ms += 1
 
         self.house.loop.run_until_complete(came())
         [frame] = self.frames()

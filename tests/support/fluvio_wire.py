@@ -50,3 +50,8 @@ def list_objects(label: str, *filters: str, is_system: bool = False, correlation
 
 def watch(label: str, *, correlation_id: int = 1) -> bytes:
     return frame(1004, CONTROLLER_VERSION, wrapped(label, bytes(9)), correlation_id=correlation_id)
+
+
+def delete(name: str, *, correlation_id: int = 1) -> bytes:
+    inner = wrapped("Topic", text(name) + b"\x00")
+    return frame(1002, CONTROLLER_VERSION, inner, correlation_id=correlation_id)

@@ -70,6 +70,7 @@ class Room:
         self.now_ms = 0
         self.outcomes: dict[int, Outcome] = {}
         self.last_ask = 0
+        self.written: list[str] = []
         self._names = 0
         self._rows = sqlite3.connect(":memory:")
         self.positions = PositionsState()
@@ -130,6 +131,7 @@ class Room:
 
     def _keep(self, statements: Sequence[tuple[str, tuple[Any, ...]]]) -> None:
         for sql, values in statements:
+            self.written.append(sql.split(" VALUES")[0].split(" WHERE")[0])
             self._rows.execute(sql, values)
 
     # ---- positions, for who may commit

@@ -12,5 +12,7 @@ import onelog
 
 @pytest.fixture(scope="session")
 def broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[onelog.Broker]:
-    with onelog.Broker(tmp_path_factory.mktemp("broker")) as running:
+    # Nobody is waited for when the first member of a group comes, as Kafka's own tests have it.
+    settings = {"broker.group_initial_rebalance_delay_ms": 0}
+    with onelog.Broker(tmp_path_factory.mktemp("broker"), settings=settings) as running:
         yield running

@@ -47,7 +47,7 @@ class Peer:
             data = data[count:]
             for call in self._connection.received(count):
                 outcome = self.handler.handle(call.message)
-                assert outcome is not None
+                assert isinstance(outcome, Reply | Later)
                 yield outcome
 
     async def heard(self, outcome: Outcome) -> bytes:
@@ -56,9 +56,9 @@ class Peer:
 
     async def heard_value(self, outcome: Outcome) -> Any:
         """The answer before it is encoded."""
-        assert outcome is not None
         if isinstance(outcome, Reply):
             return outcome.message
+        assert isinstance(outcome, Later)
         assert isinstance(outcome.awaitable, Ticket)
         assert outcome.answer is not None
         done: Ticket[None] = Ticket()

@@ -34,12 +34,19 @@ class VirtualClock:
 class VirtualLoop(asyncio.SelectorEventLoop):
     """A loop whose timers wait for the virtual clock."""
 
+    _scheduled: list[asyncio.TimerHandle]  # the base class's own
+
     def __init__(self) -> None:
         self.clock = VirtualClock()
         super().__init__()
 
     def time(self) -> float:
         return self.clock.monotonic_s()
+
+    def has_timer_within(self, ms: int) -> bool:
+        """Whether something is due that soon."""
+        until = self.time() + ms / 1000
+        return any(not timer.cancelled() and timer.when() <= until for timer in self._scheduled)
 
 
 async def turns(count: int = 5) -> None:

@@ -104,14 +104,6 @@ class Parts:
             on_failure=failure,
             tail_bytes_max=settings.tail_bytes_max,
         )
-        failure.failing += [committer.fail, settler.fail]
-        self.files = TopicFiles(store, committer=committer, metrics=metrics, on_failure=failure)
-        self._serve(started, clock, settings)
-        self.cluster_id = ""
-
-    def _serve(self, started: Started, clock: Clock, settings: BrokerSettings) -> None:
-        """The parts that clients ask, on top of those that keep."""
-        served, catalog, metrics = self.served, self.catalog, self._metrics
         self.groups = GroupsService(
             group_rows.load(catalog.rows),
             catalog=catalog,
@@ -119,7 +111,14 @@ class Parts:
             metrics=metrics,
             limits=GroupLimits.of(settings),
         )
-        self._failure.failing.append(self.groups.fail)
+        failure.failing += [committer.fail, settler.fail, self.groups.fail]
+        self.files = TopicFiles(store, committer=committer, metrics=metrics, on_failure=failure)
+        self._serve(started, clock, settings)
+        self.cluster_id = ""
+
+    def _serve(self, started: Started, clock: Clock, settings: BrokerSettings) -> None:
+        """The parts that clients ask, on top of those that keep."""
+        served, catalog, metrics = self.served, self.catalog, self._metrics
         self.positions = PositionsService(
             started.positions,
             catalog=catalog,
@@ -220,10 +219,10 @@ class Parts:
         self._metrics.add_collector(self._collect)
         self.retention.start()
         self.compactor.start()
+        self.space.start()
         self.positions.start()
         self.groups.start()
         self.expiry.start()
-        self.space.start()
 
     async def _stop(self) -> "list[PartitionLog] | None":
         """All logs, if everything that was begun came to a good end. What fails keeps nothing else open."""

@@ -141,6 +141,10 @@ class Broker:
             found = self._kept[make] = make(self)
         return found
 
+    def end_waits(self) -> None:
+        """It is about to close: members that wait for others are sent back, so that nobody waits for them."""
+        self._parts.groups.end_waits()
+
     # Topics.
 
     def topics(self) -> list[Topic]:
@@ -323,6 +327,10 @@ class Broker:
     ) -> Ticket[Mapping[tuple[TopicName, int], Position]]:
         """Where the group stands; what it never committed is left out."""
         return self._parts.positions.positions(group, partitions)
+
+    def position_times(self, group: str) -> Mapping[tuple[TopicName, int], int]:
+        """When each of the group's positions was committed, in ms. Asked for with positions(), it is of the same."""
+        return self._parts.positions.times(group)
 
     def delete_positions(
         self, group: str, partitions: Sequence[tuple[TopicName, int]]

@@ -336,6 +336,9 @@ class Committer:
             except Exception as fault:  # whatever it is: the tickets of this log and of all others wait
                 self.fail(_as_failure(fault))
             self._flush()
+        if self.failed is None:
+            # What was written beside records of `os` topics while this sync was under way.
+            self._sync()
         self._tell_drained()
 
     def _advance(self) -> None:

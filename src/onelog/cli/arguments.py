@@ -41,7 +41,7 @@ def add_dialect(parser: argparse.ArgumentParser) -> None:
     """--dialect, which --bootstrap goes by where it is not given."""
     parser.add_argument(
         "--dialect",
-        choices=("kafka", *RUSTLOG_FORMS, "tank", "flymq"),
+        choices=("kafka", *RUSTLOG_FORMS, "tank", "flymq", "fluvio"),
         default="kafka",
         help="the protocol to speak (default: %(default)s)",
     )

@@ -19,7 +19,15 @@ from onelog.cli.arguments import (
 from onelog.cli.formats import PRINTERS, SEPARATOR, Placed, Text
 from onelog.cli.members import MemberReader
 from onelog.cli.output import CommandFailed, Progress
-from onelog.cli.readers import FlyMQReader, KafkaReader, Reader, RustLogReader, TankReader, first_offsets
+from onelog.cli.readers import (
+    FluvioReader,
+    FlyMQReader,
+    KafkaReader,
+    Reader,
+    RustLogReader,
+    TankReader,
+    first_offsets,
+)
 from onelog.client.kafka.admin import Spot
 from onelog.model import Isolation
 
@@ -81,7 +89,7 @@ def add(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Print until the end, the count, or Ctrl-C."""
-    if args.dialect in (*RUSTLOG_FORMS, "tank") and args.start.where is Where.TIME:
+    if args.dialect in (*RUSTLOG_FORMS, "fluvio", "tank") and args.start.where is Where.TIME:
         args.parser.error("--from: this dialect cannot look for a time; use --dialect kafka, or an offset")
     if args.group is not None:
         _check_group(args)
@@ -143,6 +151,8 @@ def _reader(args: argparse.Namespace) -> Reader:
     if args.dialect in RUSTLOG_FORMS:
         form = RUSTLOG_FORMS[args.dialect]
         return RustLogReader(bootstrap, args.topic, timeout_s=args.timeout, form=form)
+    if args.dialect == "fluvio":
+        return FluvioReader(bootstrap, args.topic, timeout_s=args.timeout)
     if args.dialect == "tank":
         return TankReader(bootstrap, args.topic, timeout_s=args.timeout)
     if args.dialect == "flymq":

@@ -11,7 +11,7 @@ from onelog.binary.compression import Codec
 from onelog.cli.arguments import RUSTLOG_FORMS, add_broker, add_dialect, bootstrap_of, pair, whole
 from onelog.cli.formats import PARSERS, SEPARATOR, Text, Wanted
 from onelog.cli.output import CommandFailed, Progress
-from onelog.cli.writers import FlyMQWriter, KafkaWriter, RustLogWriter, TankWriter, Writer
+from onelog.cli.writers import FluvioWriter, FlyMQWriter, KafkaWriter, RustLogWriter, TankWriter, Writer
 from onelog.clock import Clock, SystemClock
 from onelog.records.record import Header, Record
 
@@ -152,6 +152,8 @@ def _check(args: argparse.Namespace) -> None:
             args.parser.error("--print-offsets: TANK does not tell where records went")
         if args.compression not in ("none", "snappy"):
             args.parser.error("--compression: TANK knows snappy only")
+    if args.dialect == "fluvio" and args.header:
+        args.parser.error("--header: Fluvio records have none")
     if args.dialect == "flymq":
         if args.header:
             args.parser.error("--header: FlyMQ records have a key and a value only")
@@ -167,6 +169,8 @@ def _writer(args: argparse.Namespace) -> Writer:
     if args.dialect in RUSTLOG_FORMS:
         form = RUSTLOG_FORMS[args.dialect]
         return RustLogWriter(bootstrap, args.topic, timeout_s=args.timeout, form=form)
+    if args.dialect == "fluvio":
+        return FluvioWriter(bootstrap, args.topic, timeout_s=args.timeout, codec=codec)
     if args.dialect == "flymq":
         return FlyMQWriter(bootstrap, args.topic, timeout_s=args.timeout, packed=codec is Codec.GZIP)
     if args.dialect == "tank":

@@ -6,6 +6,8 @@ from typing import NamedTuple, Protocol
 from onelog.cli.arguments import Start, Where
 from onelog.cli.output import CommandFailed
 from onelog.client.closing import Closing
+from onelog.client.fluvio.client import FluvioClient
+from onelog.client.fluvio.tail import Tail
 from onelog.client.flymq.client import FlyMQClient
 from onelog.client.kafka.admin import Admin, OffsetAt, Spot
 from onelog.client.kafka.client import KafkaClient
@@ -21,6 +23,8 @@ Numbered = tuple[int, Record]
 
 # What Kafka says of a record that has none.
 NO_TIMESTAMP = -1
+# A stream that has something sends it at once, but does not say that it has nothing.
+FLUVIO_WAIT_MS = 500
 
 
 class Span(NamedTuple):
@@ -145,6 +149,43 @@ class FlyMQReader(Reader):
         fetched = self._client.fetch(self._topic, partition, offset)
         numbered = [(r.offset, Record(r.key or None, r.value, NO_TIMESTAMP)) for r in fetched.records]
         return Read(numbered, fetched.next_offset)
+
+
+class FluvioReader(Reader):
+    """Through the Fluvio dialect, which knows no headers. Reads on where it has read, by streams."""
+
+    def __init__(self, bootstrap: str, topic: str, *, timeout_s: float) -> None:
+        self._client = FluvioClient(bootstrap, timeout_s=timeout_s)
+        self._topic = topic
+        self._tail: Tail | None = None
+
+    def close(self) -> None:
+        if self._tail is not None:
+            self._tail.close()
+        self._client.close()
+
+    def spans(self) -> Mapping[int, Span]:
+        return {p: Span(each.start, each.end) for p, each in self._client.spans(self._topic).items()}
+
+    def at_time(self, timestamp_ms: int, partitions: Sequence[int]) -> Mapping[int, int]:
+        raise CommandFailed("Fluvio cannot look for a time; use --dialect kafka, or an offset")
+
+    def read(self, offsets: Mapping[int, int], *, wait_ms: int) -> Mapping[int, Read]:
+        # What there is takes a moment to come, also for who does not wait.
+        found = self._tail_at(offsets).read(wait_ms=max(wait_ms, FLUVIO_WAIT_MS))
+        read = {p: Read((), offset) for p, offset in offsets.items()}
+        read.update((p, Read(each.records, each.next_offset)) for p, each in found.items() if p in offsets)
+        return read
+
+    def _tail_at(self, offsets: Mapping[int, int]) -> Tail:
+        """The one that stands there, or a new one. It may follow others too, which nobody wants any more."""
+        if self._tail is not None:
+            at = self._tail.offsets
+            if all(at.get(partition) == offset for partition, offset in offsets.items()):
+                return self._tail
+            self._tail.close()
+        self._tail = self._client.tail(self._topic, offsets)
+        return self._tail
 
 
 class TankReader(Reader):

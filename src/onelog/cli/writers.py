@@ -7,6 +7,7 @@ from onelog.binary.compression import Codec
 from onelog.cli.formats import Wanted
 from onelog.cli.output import CommandFailed
 from onelog.client.closing import Closing
+from onelog.client.fluvio.client import FluvioClient
 from onelog.client.flymq.client import FlyMQClient, Outgoing
 from onelog.client.kafka.client import KafkaClient
 from onelog.client.kafka.producer import Producer
@@ -98,6 +99,28 @@ def _outgoing(wanted: Wanted) -> Outgoing:
     if record.headers or record.value is None or record.key == b"":
         raise CommandFailed("FlyMQ cannot say headers, null or an empty key; use --dialect kafka")
     return Outgoing(record.value, record.key, wanted.partition)
+
+
+class FluvioWriter(Writer):
+    """Through the Fluvio dialect, which can say a key and a value."""
+
+    def __init__(self, bootstrap: str, topic: str, *, timeout_s: float, codec: Codec) -> None:
+        self._client = FluvioClient(bootstrap, timeout_s=timeout_s)
+        self._topic = topic
+        self._codec = codec
+
+    def close(self) -> None:
+        self._client.close()
+
+    def write(self, lot: Sequence[Wanted]) -> list[Written]:
+        records: dict[int | None, list[Record]] = {}
+        for wanted in lot:
+            records.setdefault(wanted.partition, []).append(wanted.record)
+        return [
+            Written(*sent)
+            for partition, some in records.items()
+            for sent in self._client.produce(self._topic, partition, some, codec=self._codec)
+        ]
 
 
 class TankWriter(Writer):

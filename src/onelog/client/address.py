@@ -5,7 +5,7 @@ from onelog.model import Address
 
 DEFAULT_BOOTSTRAP = "127.0.0.1:9092"
 # Of dialects that have a port of their own.
-DEFAULT_BOOTSTRAPS = {"tank": "127.0.0.1:11011"}
+DEFAULT_BOOTSTRAPS = {"tank": "127.0.0.1:11011", "fluvio": "127.0.0.1:9003"}
 
 
 def parse_address(text: str) -> Address:

@@ -71,6 +71,10 @@ class Stream:
         """No more of it."""
         self._socket.close()
 
+    def fileno(self) -> int:
+        """What the system knows it by."""
+        return self._socket.fileno()
+
     def _left_s(self, deadline: Deadline) -> float:
         left_s = deadline.remaining_s()
         if left_s <= 0:
@@ -83,6 +87,15 @@ class Stream:
         else:
             found = (error.strerror or str(error)).lower()
         return ConnectionLost(address=str(self.address), doing=doing, found=found, sent=self._sent)
+
+
+def readable(streams: Sequence[Stream], wait_s: float) -> list[Stream]:
+    """Those that have something to read, or have ended; at the latest when the time is over."""
+    poll = select.poll()
+    by_number = {stream.fileno(): stream for stream in streams}
+    for number in by_number:
+        poll.register(number, select.POLLIN)
+    return [by_number[number] for number, _ in poll.poll(max(wait_s, 0) * 1000)]
 
 
 def joined(buffers: Sequence[Buffer]) -> list[Buffer]:

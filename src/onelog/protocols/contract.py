@@ -118,7 +118,10 @@ Outcome = Reply | Later | Push | None
 
 @dataclass(frozen=True)
 class Capabilities:
-    """What a dialect can say of a record, and of a topic's name; the docs' matrix is made of it."""
+    """What a dialect can say of a record, and what it has words for; the docs' matrix is made of it.
+
+    timestamps: whether its producers say when; a record of one that does not gets the broker's time.
+    """
 
     keys: bool = True
     null_keys: bool = True
@@ -130,6 +133,18 @@ class Capabilities:
     creates_topics: bool = True
     commits_positions: bool = True
     waits: bool = True
+
+    @property
+    def losses(self) -> tuple[str, ...]:
+        """The reasons under which `onelog_losses_total` counts what is left out of others' records."""
+        reasons = {
+            "key": not self.keys,
+            "empty_key": self.keys and not self.empty_keys,
+            "long_key": self.keys and self.key_bytes_max is not None,
+            "null_value": not self.null_values,
+            "headers": not self.headers,
+        }
+        return tuple(reason for reason, is_lost in reasons.items() if is_lost)
 
 
 @dataclass

@@ -11,7 +11,9 @@ from onelog.protocols.fluvio.endpoint import FluvioEndpoint
 from onelog.protocols.flymq.endpoint import FlyMQEndpoint
 from onelog.protocols.kafka.endpoint import KafkaEndpoint
 from onelog.protocols.rustlog.endpoint import RustLogEndpoint
+from onelog.protocols.tank import kernels as tank_kernels
 from onelog.protocols.tank.endpoint import TankEndpoint
+from onelog.protocols.tank.settings import TankSettings
 from onelog.records import kernels, packing
 
 ENDPOINTS: Final[tuple[Endpoint, ...]] = (
@@ -25,6 +27,11 @@ ENDPOINTS: Final[tuple[Endpoint, ...]] = (
 )
 
 
+def configured(*, tank: TankSettings) -> tuple[Endpoint, ...]:
+    """The same, with what was set of them."""
+    return tuple(TankEndpoint(tank) if isinstance(each, TankEndpoint) else each for each in ENDPOINTS)
+
+
 def kernels_are_compiled() -> bool:
     """Whether all modules that can be compiled are: those of the records, and the dialects' own."""
-    return kernels.COMPILED and packing.COMPILED and fluvio_kernels.COMPILED
+    return all(each.COMPILED for each in (kernels, packing, fluvio_kernels, tank_kernels))

@@ -57,6 +57,9 @@ class Streams:
         channels = list(self._open)
         self._open.clear()
         self._ready.clear()
+        # The pump owns this, and this called the pump: without an end they would wait together
+        # for the collector, which sees a busy broker's old objects rarely.
+        self._on_ready = _nobody
         for channel in channels:
             channel.stream.closed()
 
@@ -67,6 +70,10 @@ class Streams:
         self._ready.append(channel)
         if len(self._ready) == 1:
             self._on_ready()
+
+
+def _nobody() -> None:
+    """Who is told when the connection is gone."""
 
 
 class Channel:

@@ -82,6 +82,10 @@ class SettleJob:
             remove_newer(self._home, than=self._standing_base())
         for piece in self.pieces:
             self._write(piece)
+        if self.has_leftovers:
+            # The root behind this takes them for gone, and a clean one takes what comes back for
+            # the work of another program.
+            self._home.disk.sync_dir(self._home.path)
 
     def _standing_base(self) -> int:
         first = self.pieces[0]

@@ -171,6 +171,22 @@ def test_who_waits_hears_that_the_disk_has_failed(tmp_path: Path) -> None:
     run(story())
 
 
+def test_who_waits_when_the_broker_is_about_to_stop_is_sent_back(tmp_path: Path) -> None:
+    async def story() -> None:
+        async with open_desk(tmp_path) as desk:
+            waiting = desk.broker.join_group(joining())
+            desk.broker.end_waits()
+            late = desk.broker.join_group(joining())
+            for ticket in (waiting, late):
+                with pytest.raises(RebalanceInProgress, match="billing"):
+                    await ticket
+            for _ in range(2):
+                await desk.clock.advance(DELAY_MS)
+            assert phase(desk) is Phase.COMPLETING
+
+    run(story())
+
+
 def test_an_answer_that_nobody_waits_for_any_more_disturbs_nobody(tmp_path: Path) -> None:
     async def story() -> None:
         async with open_desk(tmp_path) as desk:

@@ -401,3 +401,17 @@ def test_a_decision_leaves_the_group_that_was_as_it_was() -> None:
     scene.leave(scene.follower)
     assert _shown(before) == shown
     assert scene.room.group is not before
+
+
+def test_a_request_writes_the_rows_of_those_members_that_it_changes() -> None:
+    scene = Scene("stable")
+    room = scene.room
+    room.written.clear()
+    room.heartbeat(scene.follower)
+    room.commit(scene.by(scene.follower))
+    assert room.written == []
+    scene.again(scene.leader)
+    assert room.written == ["INSERT OR REPLACE INTO groups"]
+    room.written.clear()
+    scene.leave(scene.follower)
+    assert room.written == ["DELETE FROM group_members"]

@@ -145,3 +145,20 @@ def test_deleted_positions_are_gone_when_that_is_durable_and_after_a_restart(tmp
             assert desk.broker.groups() == []
 
     run(story())
+
+
+def test_a_position_tells_when_it_was_committed(tmp_path: Path) -> None:
+    async def story() -> None:
+        async with open_desk(tmp_path) as desk:
+            await desk.topic(partition_count=2)
+            first_ms = desk.clock.wall_ms()
+            await desk.broker.commit_positions("billing", [Commit(ORDERS, 0, 5), Commit(ORDERS, 1, 5)])
+            await desk.clock.advance(500)
+            await desk.broker.commit_positions("billing", [Commit(ORDERS, 1, 5)])
+            assert desk.broker.position_times("billing") == {
+                (ORDERS, 0): first_ms,
+                (ORDERS, 1): first_ms + 500,
+            }
+            assert desk.broker.position_times("nobody") == {}
+
+    run(story())

@@ -239,6 +239,7 @@ def test_a_topic_made_anew_waits_until_the_old_ones_files_are_gone(tmp_path: Pat
         async with open_desk(tmp_path) as desk:
             await desk.topic()
             await desk.append(batch("old"))
+            await desk.settle()
             old = desk.broker.topic("orders").id
             desk.disk.removals.shut()
             assert _codes(await desk.broker.delete_topics(["orders"])) == ["orders"]

@@ -55,7 +55,9 @@ def test_the_table_is_in_the_order_of_names_and_each_stands_once() -> None:
 
 
 def test_names_kinds_and_defaults_are_those_of_kafka() -> None:
-    told = {setting.name: (setting.kind, setting.default) for setting in TABLE}
+    told = {
+        setting.name: (setting.kind, setting.default) for setting in TABLE if setting.name != "durability"
+    }
     assert told == {
         "cleanup.policy": ("list", "delete"),
         "compression.gzip.level": ("int", "-1"),
@@ -63,7 +65,6 @@ def test_names_kinds_and_defaults_are_those_of_kafka() -> None:
         "compression.type": ("string", "producer"),
         "compression.zstd.level": ("int", "3"),
         "delete.retention.ms": ("long", "86400000"),
-        "durability": ("string", "sync"),
         "file.delete.delay.ms": ("long", "60000"),
         "flush.messages": ("long", "9223372036854775807"),
         "flush.ms": ("long", "9223372036854775807"),
@@ -244,6 +245,22 @@ def test_a_slip_of_the_pen_is_refused_with_the_nearest_name() -> None:
         checked("retentoin.ms", "5")
 
 
+def test_durability_is_chosen_once() -> None:
+    assert changed({}, {"durability": "os"}) == {"durability": "os"}
+    with pytest.raises(InvalidConfig, match="sync or os"):
+        changed({}, {"durability": "never"})
+    for own, wanted in (({}, "os"), ({"durability": "os"}, "sync")):
+        with pytest.raises(InvalidConfig, match="chosen when a topic is made, for good"):
+            altered(own, {"durability": wanted})
+    assert altered({"durability": "os"}, {"durability": "os", "retention.ms": "5"}) == {
+        "durability": "os",
+        "retention.ms": "5",
+    }
+    assert altered({"durability": "os"}, {"durability": None}) == {"durability": "os"}
+    own = {"durability": "os", "retention.ms": "5"}
+    assert altered(own, {"segment.ms": "7"}, replaces=True) == {"durability": "os", "segment.ms": "7"}
+
+
 def test_words_are_added_to_a_list_and_taken_from_it_as_it_stands() -> None:
     name = "cleanup.policy"
     assert changed({}, {name: ListChange(added=" delete ,delete")}) == {name: "delete"}
@@ -258,17 +275,3 @@ def test_only_a_list_is_added_to() -> None:
         changed({}, {"retention.ms": ListChange(added="1")})
     with pytest.raises(InvalidConfig, match="the name of a topic's setting"):
         changed({}, {"no.such": ListChange(added="1")})
-
-
-def test_durability_is_chosen_once() -> None:
-    assert changed({}, {"durability": "os"}) == {"durability": "os"}
-    with pytest.raises(InvalidConfig, match="sync or os"):
-        changed({}, {"durability": "never"})
-    for own, wanted in (({}, "os"), ({"durability": "os"}, "sync")):
-        with pytest.raises(InvalidConfig, match="chosen when a topic is made, for good"):
-            altered(own, {"durability": wanted})
-    assert altered({"durability": "os"}, {"durability": "os", "retention.ms": "5"}) == {
-        "durability": "os",
-        "retention.ms": "5",
-    }
-    assert altered({"durability": "os"}, {"durability": None}) == {"durability": "os"}

@@ -197,13 +197,6 @@ def test_several_topics_are_read_and_none_is_waited_for_beside_another(cluster: 
 # Against a broker.
 
 
-@pytest.fixture(scope="module")
-def quick(tmp_path_factory: pytest.TempPathFactory) -> Iterator[onelog.Broker]:
-    settings: dict[str, Any] = {"broker.group_initial_rebalance_delay_ms": 0}
-    with onelog.Broker(tmp_path_factory.mktemp("groups"), settings=settings) as broker:
-        yield broker
-
-
 def write(client: KafkaClient, topic: str, *, partitions: int, count: int, name: str = "") -> set[bytes]:
     producer = Producer(client)
     written = set()
@@ -260,15 +253,15 @@ def reader(broker: onelog.Broker, topic: str, assignor: Assignor) -> Iterator[Re
 
 @pytest.mark.parametrize("assignor", [RANGE, COOPERATIVE_STICKY], ids=lambda each: each.name)
 def test_members_share_a_topic_of_a_real_broker_and_read_every_record_once(
-    quick: onelog.Broker, assignor: Assignor
+    broker: onelog.Broker, assignor: Assignor
 ) -> None:
     topic = f"shared-{assignor.name}"
-    with KafkaClient(quick.bootstrap, timeout_s=10) as client:
+    with KafkaClient(broker.bootstrap, timeout_s=10) as client:
         Admin(client).create_topic(topic, partition_count=4)
         written = write(client, topic, partitions=4, count=5)
-        with reader(quick, topic, assignor) as one:
+        with reader(broker, topic, assignor) as one:
             one.wait_for(lambda each: len(each.read) == 20)
-            with reader(quick, topic, assignor) as two:
+            with reader(broker, topic, assignor) as two:
                 two.wait_for(lambda each: len(each.places) == 2)
                 one.wait_for(lambda each: len(each.places) == 2)
                 assert not one.places & two.places

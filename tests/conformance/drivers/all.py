@@ -1,7 +1,8 @@
 """Every driver of the suite."""
 
-from tests.conformance.driver import Kind
+from tests.conformance.driver import Addresses, Kind
 from tests.conformance.drivers import confluent, fluvio, flymq, python_kafka, rustlog, tank
+from tests.support.served import Served
 
 KINDS: tuple[Kind, ...] = (
     confluent.KIND,
@@ -14,4 +15,9 @@ KINDS: tuple[Kind, ...] = (
     fluvio.KIND,
 )
 PRESENT = tuple(kind for kind in KINDS if not kind.not_yet)
-LISTENERS = ("shared", "kafka", "rustlog", "flymq", "tank", "console")
+LISTENERS = ("shared", "kafka", "rustlog", "flymq", "tank", "fluvio-sc", "fluvio-spu", "console")
+
+
+def addresses_of(served: Served) -> Addresses:
+    """Where each listener is."""
+    return {name: f"127.0.0.1:{port}" for name, port in served.ports.items()}

@@ -160,7 +160,7 @@ KIND = Kind(
     "kafka-python",
     "kafka",
     PythonKafka,
-    Expression(null_headers=False),
+    Expression(null_headers=False, nothing_at_all=False),
     HOSTILITY,
     codecs=CODECS,
     outlives_its_broker=False,

@@ -99,7 +99,7 @@ class Tank:
         raise NotImplementedError(NEVER[Feature.POSITIONS].because)
 
     def prove_never(self, feature: Feature) -> None:
-        if feature is Feature.POSITIONS:
+        if feature in (Feature.POSITIONS, Feature.POSITION_ANYWHERE):
             for number in range(0x0D, 0x20):
                 wire = Wire.connect(self._address)
                 wire.send(bytes([number]) + bytes(4))
@@ -127,6 +127,7 @@ def _offset(read: Read) -> int:
 
 NEVER = {
     Feature.POSITIONS: Never("TANK has no message for them, its clients keep their own"),
+    Feature.POSITION_ANYWHERE: Never("it has no positions at all"),
     Feature.TOPIC_BY_PRODUCING: Never("TANK answers that the topic is unknown, and its clients rely on it"),
 }
 KIND = Kind(

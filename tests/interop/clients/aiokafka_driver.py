@@ -2,16 +2,18 @@
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from functools import partial
 from typing import Any
 
-from aiokafka import AIOKafkaConsumer, AIOKafkaProducer, TopicPartition
+from aiokafka import AIOKafkaConsumer, AIOKafkaProducer, ConsumerRebalanceListener, TopicPartition
 from aiokafka.admin import AIOKafkaAdminClient, NewPartitions, NewTopic, RecordsToDelete
 from aiokafka.admin.config_resource import ConfigResource, ConfigResourceType
+from aiokafka.coordinator.assignors.range import RangePartitionAssignor
+from aiokafka.errors import KafkaError
 from aiokafka.structs import OffsetAndMetadata
 
-from tests.interop.clients.harness import CODECS, PATIENCE_S, VALUES, Feature, expect, main, shared
+from tests.interop.clients.harness import CODECS, PATIENCE_S, VALUES, Feature, Member, expect, main, shared
 
 
 @asynccontextmanager
@@ -278,6 +280,59 @@ async def _group_offsets(bootstrap: str, name: str) -> None:
         expect([at.offset for at in found.values()], [10])
 
 
+async def _static(bootstrap: str, name: str) -> None:
+    await _create(bootstrap, name, 2)
+    for _ in range(2):
+        options = {"group_instance_id": "one", "session_timeout_ms": 30_000}
+        async with _consumer(bootstrap, name, **options) as consumer:
+            consumer.subscribe([name])
+
+            async def assigned(one: Any = consumer) -> bool:
+                await one.getmany(timeout_ms=200)
+                return len(one.assignment()) == 2
+
+            await _eventually(assigned, "an assignment")
+
+
+class _Listener(ConsumerRebalanceListener):
+    """Tells the member what the consumer was given and has lost."""
+
+    def __init__(self, member: Member) -> None:
+        self.member = member
+        self.consumer: Any = None
+
+    def on_partitions_assigned(self, assigned: Any) -> None:
+        # The client has no other way to tell it.
+        generation = self.consumer._coordinator.generation
+        self.member.assigned(generation, (at.partition for at in assigned))
+
+    def on_partitions_revoked(self, revoked: Any) -> None:
+        self.member.revoked(at.partition for at in revoked)
+
+
+async def _member(bootstrap: str, name: str) -> None:
+    """Until it is told to stop; see harness.Member."""
+    member = Member.named(name)
+    listener = _Listener(member)
+    options = {
+        "partition_assignment_strategy": (RangePartitionAssignor,),
+        "session_timeout_ms": 6000,
+        "heartbeat_interval_ms": 500,
+        "group_instance_id": member.instance or None,
+    }
+    async with _consumer(bootstrap, f"{member.topic}-group", **options) as consumer:
+        listener.consumer = consumer
+        consumer.subscribe([member.topic], listener=listener)
+        while not member.stopped:
+            found = await consumer.getmany(timeout_ms=200, max_records=1)
+            for records in found.values():
+                for record in records:
+                    member.processed(record.partition, record.offset)
+            if found:
+                with suppress(KafkaError):
+                    await consumer.commit()
+
+
 async def _eventually(holds: Callable[[], Awaitable[bool]], what: str) -> None:
     try:
         async with asyncio.timeout(PATIENCE_S):
@@ -295,6 +350,7 @@ def _run(feature: Callable[[str, str], Awaitable[None]], bootstrap: str, name: s
 
 
 _FEATURES: dict[str, Callable[[str, str], Awaitable[None]]] = {
+    "member": _member,
     **{f"produce-{codec}": partial(_codec, codec) for codec in CODECS},
     **{f"acks-{acks}": partial(_acks, acks) for acks in (0, 1, "all")},
     "idempotent": _idempotent,
@@ -313,6 +369,7 @@ _FEATURES: dict[str, Callable[[str, str], Awaitable[None]]] = {
     "cluster": _cluster,
     "positions": _positions,
     "group-join": _join,
+    "group-static": _static,
     "group-resume": _resume,
     "group-list": _group_list,
     "group-describe": _group_describe,

@@ -1,7 +1,9 @@
 """confluent-kafka: librdkafka as Python programs use it."""
 
+import logging
+import re
 from collections.abc import Iterable
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from functools import cache, partial
 from typing import Any
 
@@ -32,6 +34,7 @@ from tests.interop.clients.harness import (
     PATIENCE_S,
     VALUES,
     Feature,
+    Member,
     eventually,
     expect,
     main,
@@ -368,7 +371,56 @@ def _group_reset(bootstrap: str, name: str) -> None:
         expect(_taken(consumer, 1)[0].value(), VALUES[3])
 
 
+class _Generations(logging.Handler):
+    """librdkafka tells the generation of a group in its log alone."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.latest = -1
+
+    def emit(self, record: logging.LogRecord) -> None:
+        found = re.search(r"JoinGroup response: GenerationId (\d+)", record.getMessage())
+        if found:
+            self.latest = int(found[1])
+
+
+def _member(bootstrap: str, name: str) -> None:
+    """Until it is told to stop; see harness.Member."""
+    member = Member.named(name)
+    told = _Generations()
+    logger = logging.Logger("generations", logging.DEBUG)
+    logger.addHandler(told)
+    static = {"group_instance_id": member.instance} if member.instance else {}
+    options = {
+        "partition_assignment_strategy": member.protocol,
+        "session_timeout_ms": 6000,
+        "heartbeat_interval_ms": 500,
+        "topic_metadata_refresh_interval_ms": 2000,
+        "debug": "cgrp",
+        "logger": logger,
+        **static,
+    }
+
+    def on_assign(consumer: Any, partitions: list[TopicPartition]) -> None:
+        is_whole = member.protocol != "cooperative-sticky"
+        new = {at.partition for at in partitions}
+        member.assigned(told.latest, new if is_whole else member.owned | new)
+
+    def on_revoke(consumer: Any, partitions: list[TopicPartition]) -> None:
+        member.revoked(at.partition for at in partitions)
+
+    with _consumer(bootstrap, f"{member.topic}-group", **options) as consumer:
+        consumer.subscribe([member.topic], on_assign=on_assign, on_revoke=on_revoke, on_lost=on_revoke)
+        while not member.stopped:
+            message = consumer.poll(0.2)
+            if message is not None and message.error() is None:
+                member.processed(message.partition(), message.offset())
+                with suppress(KafkaException):
+                    consumer.commit(message, asynchronous=False)
+
+
 FEATURES: dict[str, Feature] = {
+    "member": _member,
     **{f"produce-{codec}": partial(_codec, codec) for codec in CODECS},
     **{f"acks-{acks}": partial(_acks, acks) for acks in ("0", "1", "all")},
     "idempotent": _idempotent,

@@ -8,11 +8,13 @@ FEATURE. The last line on stderr says why it does not
 work. A driver imports its client and nothing of ours.
 """
 
+import signal
 import subprocess
 import sys
 import time
 import traceback
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
 
 PATIENCE_S = 25.0
 NO_SUCH_CALL = 4
@@ -50,6 +52,47 @@ def expect(found: object, wanted: object) -> None:
     """They are equal, or the cell is red and says so."""
     if found != wanted:
         raise AssertionError(f"found {found!r:.200}, expected {wanted!r:.200}")
+
+
+@dataclass
+class Member:
+    """One member of a group under `tests.interop.group_mix`: `NAME` is TOPIC,PROTOCOL,INSTANCE.
+
+    It tells on stdout what it owns and what it processes, one line each, until SIGTERM. The
+    generation of a record is that of the last assignment: what counts is who thinks to own it.
+    """
+
+    topic: str
+    protocol: str
+    instance: str
+    generation: int = -1
+    owned: set[int] = field(default_factory=set)
+    stopped: bool = False
+
+    @classmethod
+    def named(cls, name: str) -> "Member":
+        topic, protocol, instance = name.split(",")
+        made = cls(topic, protocol, instance)
+
+        def stop(*_: object) -> None:
+            made.stopped = True
+
+        signal.signal(signal.SIGTERM, stop)
+        return made
+
+    def assigned(self, generation: int, partitions: Iterable[int]) -> None:
+        """Everything that it owns now."""
+        self.generation, self.owned = generation, set(partitions)
+        print("owns", generation, *sorted(self.owned), flush=True)
+
+    def revoked(self, partitions: Iterable[int]) -> None:
+        """Not any more."""
+        self.owned -= set(partitions)
+        print("owns", self.generation, *sorted(self.owned), flush=True)
+
+    def processed(self, partition: int, offset: int) -> None:
+        """One record, before it is committed."""
+        print("record", self.generation, partition, offset, flush=True)
 
 
 def eventually(holds: Callable[[], bool], what: str) -> None:

@@ -2,13 +2,19 @@
 
 import warnings
 from collections.abc import Iterable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from functools import partial
 from typing import Any
 
 warnings.simplefilter("ignore")
 
-from kafka import KafkaAdminClient, KafkaConsumer, KafkaProducer, TopicPartition  # noqa: E402  # after the filter
+from kafka import (  # noqa: E402  # after the filter
+    ConsumerRebalanceListener,
+    KafkaAdminClient,
+    KafkaConsumer,
+    KafkaProducer,
+    TopicPartition,
+)
 from kafka.admin import (  # noqa: E402  # after the filter
     ConfigResource,
     ConfigResourceType,
@@ -17,12 +23,15 @@ from kafka.admin import (  # noqa: E402  # after the filter
 from kafka.coordinator.assignors.cooperative_sticky import (  # noqa: E402  # after the filter
     CooperativeStickyAssignor,
 )
+from kafka.coordinator.assignors.range import RangePartitionAssignor  # noqa: E402  # after the filter
+from kafka.errors import KafkaError  # noqa: E402  # after the filter
 from kafka.structs import OffsetAndMetadata  # noqa: E402  # after the filter
 
 from tests.interop.clients.harness import (  # noqa: E402  # after the filter
     CODECS,
     VALUES,
     Feature,
+    Member,
     eventually,
     expect,
     main,
@@ -349,7 +358,51 @@ def _group_delete_offsets(bootstrap: str, name: str) -> None:
         expect(consumer.committed(at), None)
 
 
+class _Listener(ConsumerRebalanceListener):
+    """Tells the member what the consumer was given and has lost."""
+
+    def __init__(self, member: Member) -> None:
+        self.member = member
+        self.consumer: Any = None
+
+    def on_partitions_assigned(self, assigned: Any) -> None:
+        generation = self.consumer.group_metadata().generation_id
+        new = {at.partition for at in assigned}
+        is_whole = self.member.protocol != "cooperative-sticky"
+        self.member.assigned(generation, new if is_whole else self.member.owned | new)
+
+    def on_partitions_revoked(self, revoked: Any) -> None:
+        self.member.revoked(at.partition for at in revoked)
+
+
+def _member(bootstrap: str, name: str) -> None:
+    """Until it is told to stop; see harness.Member."""
+    member = Member.named(name)
+    assignor = (
+        CooperativeStickyAssignor if member.protocol == "cooperative-sticky" else RangePartitionAssignor
+    )
+    options = {
+        "partition_assignment_strategy": (assignor,),
+        "session_timeout_ms": 6000,
+        "heartbeat_interval_ms": 500,
+        "group_instance_id": member.instance or None,
+    }
+    listener = _Listener(member)
+    with _consumer(bootstrap, f"{member.topic}-group", **options) as consumer:
+        listener.consumer = consumer
+        consumer.subscribe([member.topic], listener=listener)
+        while not member.stopped:
+            found = consumer.poll(timeout_ms=200, max_records=1)
+            for records in found.values():
+                for record in records:
+                    member.processed(record.partition, record.offset)
+            if found:
+                with suppress(KafkaError):
+                    consumer.commit()
+
+
 FEATURES: dict[str, Feature] = {
+    "member": _member,
     **{f"produce-{codec}": partial(_codec, codec) for codec in CODECS},
     **{f"acks-{acks}": partial(_acks, acks) for acks in (0, 1, "all")},
     "idempotent": _idempotent,

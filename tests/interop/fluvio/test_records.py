@@ -176,3 +176,16 @@ def test_a_topic_that_is_deleted_ends_a_tail(wheel: Wheel, open_wheel: Open, top
     wheel("delete", topic=topic)
     with pytest.raises(WheelError, match=r"(?i)delete"):
         next(said)
+
+
+def test_a_consumer_that_is_cut_off_loses_nothing_and_repeats_nothing(
+    wheel: Wheel, open_wheel: Open, broker: Served, topic: str
+) -> None:
+    tail = open_wheel()
+    tail.begin("follow", topic=topic, count=300)
+    for lot in range(6):
+        records = [["k", str(lot * 50 + n)] for n in range(50)]
+        wheel("produce", topic=topic, records=records)
+        if lot in (1, 3):
+            restart(broker)
+    assert values(list(tail.said())) == [str(n) for n in range(300)]

@@ -11,7 +11,7 @@ from typing import Any
 
 import fluvio
 from fluvio import ConsumerConfig, Fluvio, FluvioAdmin, FluvioConfig, Isolation, Offset
-from fluvio._fluvio_python import Compression, TopicSpec
+from fluvio._fluvio_python import CommonCreateRequest, Compression, PartitionMap, TopicSpec
 
 SPOTS = {
     "beginning": lambda number: Offset.beginning(),
@@ -26,15 +26,58 @@ class Driver:
     """One client of the wheel's, and what tests ask of it."""
 
     def __init__(self, address: str) -> None:
-        self.config = FluvioConfig.new(address)
-        self.client = Fluvio.connect_with_config(self.config)
+        # Without an address: by the profile that FLV_PROFILE_PATH names.
+        self.config = FluvioConfig.new(address) if address else FluvioConfig.load()
+        self.client = Fluvio.connect_with_config(self.config) if address else Fluvio.connect()
+        self.admin = FluvioAdmin.connect_with_config(self.config) if address else FluvioAdmin.connect()
 
-    def create(self, topic: str, partitions: int = 1) -> None:
-        spec = TopicSpec.new_computed(partitions, 1, True)
-        FluvioAdmin.connect_with_config(self.config)._inner.create_topic(topic, False, spec)
+    # ---- topics
+
+    def create(self, topic: str, is_dry_run: bool = False, **options: Any) -> None:
+        self.admin._inner.create_topic(topic, is_dry_run, _spec(**options))
+
+    def create_within(self, topic: str, timeout_ms: int) -> None:
+        request = CommonCreateRequest.new(topic, False, timeout_ms)
+        self.admin._inner.create_topic_with_config(request, _spec())  # the wrapper around it is broken
+
+    def create_and_use(self, times: int) -> list[str]:
+        """What went wrong with topics that one connection made and another one used at once."""
+        failures = []
+        for number in range(times):
+            self.admin.create_topic(f"at-once-{number}")
+            try:
+                self.client.topic_producer(f"at-once-{number}")
+                self.client.partition_consumer(f"at-once-{number}", 0)
+            except Exception as error:
+                failures.append(str(error))
+        return failures
 
     def delete(self, topic: str) -> None:
-        FluvioAdmin.connect_with_config(self.config).delete_topic(topic)
+        self.admin.delete_topic(topic)
+
+    def topics(self, names: list[str] | None = None, is_summary: bool = False) -> list[str]:
+        found = self.admin._inner.list_topics_with_params(names or [], is_summary)
+        return sorted(each.name() for each in found)
+
+    def partitions(self) -> list[str]:
+        return sorted(each.name() for each in self.admin._inner.list_partitions([]))
+
+    def smart_modules(self) -> list[str]:
+        return [each.name() for each in self.admin._inner.list_smart_modules([])]
+
+    def watch(self, frames: int) -> Iterator[Any]:
+        """[all, updated, deleted] of each frame."""
+        stream = self.admin.watch_topic()
+        for _ in range(frames):
+            frame = next(stream)
+            changes = frame.changes()
+            yield [
+                sorted(each.name() for each in frame.all()),
+                sorted(each.metadata_topic_spec().name() for each in changes if each.is_update()),
+                sorted(each.metadata_topic_spec().name() for each in changes if each.is_delete()),
+            ]
+
+    # ---- records
 
     def produce(self, topic: str, records: list[list[Any]], **options: Any) -> list[list[int]]:
         """(partition, offset) of each [key, value]."""
@@ -90,6 +133,13 @@ class Driver:
         stream.offset_flush()
         return found
 
+    def follow(self, topic: str, count: int) -> Iterator[Any]:
+        """So many records by the consumer that opens its streams again when they break."""
+        builder = fluvio.ConsumerConfigExtBuilder(topic)
+        builder.partition(0)
+        builder.offset_start(Offset.beginning())
+        yield from _taken(iter(self.client.consumer_with_config(builder.build())), count)
+
     def offsets(self) -> list[list[Any]]:
         """What is kept of all consumers."""
         return [
@@ -107,6 +157,30 @@ class Driver:
             for partition in range(partitions)
         ]
         return [_said(next(stream)) for stream in reversed(streams)]
+
+
+def _spec(
+    partitions: int = 1,
+    replicas: int = 1,
+    assigned: list[list[int]] | None = None,
+    retention_s: int | None = None,
+    storage: list[int] | None = None,
+    compression: str | None = None,
+    is_system: bool = False,
+) -> Any:
+    if assigned is not None:
+        spec = TopicSpec.new_assigned([PartitionMap.new(n, units) for n, units in enumerate(assigned)])
+    else:
+        spec = TopicSpec.new_computed(partitions, replicas, True)
+    if retention_s is not None:
+        spec.set_retention_time(retention_s)
+    if storage is not None:
+        spec.set_storage(*storage)
+    if compression is not None:
+        spec.set_compression_type(getattr(Compression, compression))
+    if is_system:
+        spec.set_system(True)
+    return spec
 
 
 def _taken(stream: Iterator[Any], count: int | None) -> Iterator[list[Any]]:

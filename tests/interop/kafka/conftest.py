@@ -9,7 +9,10 @@ import onelog
 @pytest.fixture(scope="session")
 def broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[onelog.Broker]:
     """One broker for all clients; each test takes topics of its own."""
-    with onelog.Broker(tmp_path_factory.mktemp("kafka") / "data", listen="shared=127.0.0.1:0") as broker:
+    # Nobody is waited for when the first member of a group comes, as Kafka's own tests have it.
+    settings = {"broker.group_initial_rebalance_delay_ms": 0}
+    data = tmp_path_factory.mktemp("kafka") / "data"
+    with onelog.Broker(data, listen="shared=127.0.0.1:0", settings=settings) as broker:
         yield broker
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from onelog.protocols.fluvio.framing import answer_head, frame_length
+from onelog.protocols.fluvio.framing import answer_head, frame_length, request_head
 from tests.support.fluvio_golden import capture, names
 
 
@@ -17,6 +17,13 @@ def test_a_captured_answer_begins_as_ours_would(name: str) -> None:
     for frame in capture(name):
         if not frame.is_request:
             assert frame.data[:8] == answer_head(frame.correlation_id, len(frame.data) - 8)
+
+
+@pytest.mark.parametrize("name", names())
+def test_a_captured_request_begins_as_ours_would(name: str) -> None:
+    for frame in capture(name):
+        if frame.is_request:
+            assert frame.data[:4] == request_head(len(frame.data) - 4)
 
 
 def test_a_length_may_be_anything() -> None:

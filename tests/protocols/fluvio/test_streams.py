@@ -115,6 +115,16 @@ def test_a_change_is_encoded_once_for_all_who_watch_in_one_version() -> None:
     assert older != first
 
 
+def test_where_nothing_else_changes_everything_is_encoded_once_for_all_who_come() -> None:
+    world = World()
+    whole = Feed(Label.TOPIC, world._everything, is_whole=True)
+    assert [Told(feed).frames() for feed in (whole, whole, world.feed, world.feed)] == [[(0, [], [])]] * 4
+    assert world.asked == 3
+    world.names.append("a")
+    whole.add([Change(ChangeKind.UPDATE, topic("a"))])
+    assert Told(whole).frames() == [(1, [], ["a"])]
+
+
 def test_nobody_who_watches_costs_nothing() -> None:
     world = World()
     told = Told(world.feed)

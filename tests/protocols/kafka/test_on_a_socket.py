@@ -8,10 +8,21 @@ from pathlib import Path
 import pytest
 
 import onelog
+from onelog.protocols.kafka.errors import Code
 from onelog.protocols.kafka.messages.admin import ApiVersionsRequest
+from onelog.protocols.kafka.messages.group_admin import DescribeGroupsRequest
 from onelog.protocols.kafka.messages.groups import FindCoordinatorRequest
+from onelog.protocols.kafka.messages.membership import JoinGroupRequest, JoinGroupRequestProtocol
 from onelog.protocols.kafka.messages.topics import MetadataRequest, MetadataRequestTopic
-from onelog.protocols.kafka.versions import API_VERSIONS, FETCH, FIND_COORDINATOR, METADATA, PRODUCE
+from onelog.protocols.kafka.versions import (
+    API_VERSIONS,
+    DESCRIBE_GROUPS,
+    FETCH,
+    FIND_COORDINATOR,
+    JOIN_GROUP,
+    METADATA,
+    PRODUCE,
+)
 from tests.support.kafka_talk import batch, fetch_request, only, produce_request
 from tests.support.kafka_wire import Wire, frame, request, response
 
@@ -199,3 +210,32 @@ def test_what_is_large_goes_in_and_comes_out_whole(wire: Wire, topic: str) -> No
         assert only(answer.responses, "partition_responses").error_code == 0
     answer = wire.ask(FETCH, 12, fetch_request(0, topic=topic, partition_max_bytes=1 << 23))
     assert len(only(answer.responses, "partitions").records) > 3 * len(value)
+
+
+def join_request(version: int = 0) -> bytes:
+    """Somebody wants to be a member of a group that waits for others for a minute."""
+    body = JoinGroupRequest(
+        group_id="g",
+        session_timeout_ms=10_000,
+        protocol_type="consumer",
+        protocols=[JoinGroupRequestProtocol(name="range", metadata=b"")],
+    )
+    return request(JOIN_GROUP, version, body)
+
+
+def test_a_member_that_waits_is_told_when_the_broker_stops_and_holds_up_nobody(tmp_path: Path) -> None:
+    settings = {"broker.group_initial_rebalance_delay_ms": 60_000}
+    with ExitStack() as stack:
+        with onelog.Broker(tmp_path / "data", listen=LISTEN, settings=settings) as broker:
+            waiting = stack.enter_context(connect(broker, "kafka"))
+            other = stack.enter_context(connect(broker, "kafka"))
+            # The second is not handled before the first one is answered, and not held up then.
+            waiting.send(join_request() + join_request())
+            state = "Dead"
+            while state != "PreparingRebalance":
+                asked = DescribeGroupsRequest(groups=["g"])
+                state = other.ask(DESCRIBE_GROUPS, 0, asked).groups[0].group_state
+        for _ in range(2):
+            answer = response(JOIN_GROUP, 0, waiting.read_frame())[1]
+            assert answer.error_code == Code.REBALANCE_IN_PROGRESS
+        assert waiting.is_closed()

@@ -14,6 +14,7 @@ from onelog.protocols.tank.messages.admin import StatusRequest
 from onelog.protocols.tank.messages.fetch import FetchRequest
 from onelog.protocols.tank.messages.produce import ProduceNumberedRequest, ProduceRequest, ProduceResponse
 from onelog.protocols.tank.messages.topics import DiscoverPartitionsRequest
+from onelog.protocols.tank.settings import TankSettings
 from tests.support import tank_wire as wire
 
 STATUS = wire.frame(0x0A, struct.pack("<I", 7))
@@ -22,8 +23,8 @@ NUMBERED = wire.produce(("orders", [(1, wire.sparse((100, b"a")), 100)]), number
 FETCH = wire.fetch(("orders", [(0, 5, 9)]), ("nope", []), version=3, wait=10, least=2)
 
 
-def connection(frame_bytes_max: int = 100 << 20) -> TankConnection:
-    return TankConnection(FrameLimits(frame_bytes_max=frame_bytes_max))
+def connection(frame_bytes_max: int = 100 << 20, settings: TankSettings | None = None) -> TankConnection:
+    return TankConnection(FrameLimits(frame_bytes_max=frame_bytes_max), settings or TankSettings())
 
 
 def fed(to: TankConnection, data: bytes, *, step: int | None = None) -> list[Call]:
@@ -169,6 +170,13 @@ def test_a_length_that_lies_gets_no_memory() -> None:
 def test_a_smaller_bound_of_the_server_holds() -> None:
     with pytest.raises(ProtocolError, match="expected 0 to 10"):
         fed(connection(frame_bytes_max=10), PRODUCE)
+
+
+def test_the_settings_bound_of_a_frame_holds() -> None:
+    with pytest.raises(ProtocolError, match="expected 0 to 20"):
+        fed(connection(settings=TankSettings(frame_bytes_max=20)), PRODUCE)
+    large = connection(256 << 20, TankSettings(frame_bytes_max=256 << 20))
+    assert fed(large, b"\x01" + struct.pack("<I", FRAME_BYTES_MAX + 1)) == []
 
 
 def test_an_answer_is_one_frame_and_a_numbered_produce_is_answered_as_a_produce_is() -> None:

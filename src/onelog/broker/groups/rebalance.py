@@ -81,7 +81,7 @@ def complete(decision: Decision) -> None:
     group.sync_deadline_ms = decision.at.monotonic_ms + group.rebalance_timeout_ms
     group.unsynced = set(group.members)
     for member in list(group.members.values()):
-        decision.answer_join(replace(member, assignment=b""), decision.joined(member))
+        decision.answer_join(member, decision.joined(member))
 
 
 def gone(decision: Decision, *, members: bool) -> None:
@@ -110,6 +110,5 @@ def _send_back(decision: Decision) -> None:
     for member in list(group.members.values()):
         if member.sync_ask is not None:
             decision.answer(member.sync_ask, RebalanceInProgress(group=group.name))
-            member = replace(member, sync_ask=None)
+            decision.put(replace(member, sync_ask=None))
             decision.heard(member)
-        decision.put(replace(member, assignment=b""))

@@ -1,12 +1,12 @@
 """Groups as rows.
 
     groups          group_id, phase, since_ms, generation, protocol_type, protocol, leader
-    group_members   group_id, member_id, place, instance_id, client_id, client_host,
+    group_members   group_id, member_id, instance_id, client_id, client_host,
                     session_timeout_ms, rebalance_timeout_ms, protocols, assignment
 
 A group lasts from its first generation on, a member from its first one. Who waits, and for how
 long still, does not last: after a start everybody has a whole session to be heard of again.
-place is the order of the members; protocols is JSON: [[name, base64 of what is said, topics]].
+protocols is JSON: [[name, base64 of what is said, topics]].
 """
 
 from collections.abc import Callable
@@ -30,7 +30,7 @@ TABLES = (
     """,
     """
     CREATE TABLE group_members (
-        group_id TEXT NOT NULL, member_id TEXT NOT NULL, place INTEGER NOT NULL, instance_id TEXT,
+        group_id TEXT NOT NULL, member_id TEXT NOT NULL, instance_id TEXT,
         client_id TEXT NOT NULL, client_host TEXT NOT NULL,
         session_timeout_ms INTEGER NOT NULL, rebalance_timeout_ms INTEGER NOT NULL,
         protocols TEXT NOT NULL, assignment BLOB NOT NULL,
@@ -73,7 +73,7 @@ def load(rows: Callable[[str], list[Row]]) -> GroupsState:
         )
     for row in rows(
         "SELECT group_id, member_id, instance_id, client_id, client_host, session_timeout_ms, "
-        "rebalance_timeout_ms, protocols, assignment FROM group_members ORDER BY group_id, place"
+        "rebalance_timeout_ms, protocols, assignment FROM group_members"
     ):
         member = _member(row)
         group = state.by_name[row[0]]
@@ -90,16 +90,25 @@ def _changed(before: Group | None, after: Group) -> list[Statement]:
     if before is None or _group_row(before) != _group_row(after):
         sql = "INSERT OR REPLACE INTO groups VALUES (?, ?, ?, ?, ?, ?, ?)"
         found.append((sql, _group_row(after)))
-    were = _lasting(before) if before is not None else {}
-    are = _lasting(after)
-    for name in were.keys() - are.keys():
-        sql = "DELETE FROM group_members WHERE group_id = ? AND member_id = ?"
-        found.append((sql, (after.name, name)))
-    for name, placed in are.items():
-        if were.get(name) != placed:
-            sql = "INSERT OR REPLACE INTO group_members VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
-            found.append((sql, _member_row(after.name, *placed)))
+    were = before.members if before is not None and before.generation > 0 else {}
+    for name, member in were.items():
+        if name not in after.members and not member.is_new:
+            sql = "DELETE FROM group_members WHERE group_id = ? AND member_id = ?"
+            found.append((sql, (after.name, name)))
+    for name, member in after.members.items():
+        if not member.is_new and not _is_same(were.get(name), member):
+            sql = "INSERT OR REPLACE INTO group_members VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)"
+            found.append((sql, _member_row(after.name, member)))
     return found
+
+
+def _is_same(before: Member | None, after: Member) -> bool:
+    """Whether they differ in nothing that lasts."""
+    if before is after:
+        return True
+    if before is None or before.is_new:
+        return False
+    return replace(before, join_ask=None, sync_ask=None) == replace(after, join_ask=None, sync_ask=None)
 
 
 def _group_row(group: Group) -> Row:
@@ -114,30 +123,13 @@ def _group_row(group: Group) -> Row:
     )
 
 
-def _lasting(group: Group) -> dict[str, tuple[int, Member]]:
-    """The members that last, each with its place, without what they wait for."""
-    if group.generation == 0:
-        return {}
-    lasting = [member for member in group.members.values() if not member.is_new]
-    return {
-        member.id: (
-            place,
-            member
-            if member.join_ask is None and member.sync_ask is None
-            else replace(member, join_ask=None, sync_ask=None),
-        )
-        for place, member in enumerate(lasting)
-    }
-
-
-def _member_row(group: str, place: int, member: Member) -> Row:
+def _member_row(group: str, member: Member) -> Row:
     protocols = [
         (p.name, p.metadata, None if p.topics is None else sorted(p.topics)) for p in member.protocols
     ]
     return (
         group,
         member.id,
-        place,
         member.instance,
         member.client_id,
         member.client_host,

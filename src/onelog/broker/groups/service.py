@@ -36,7 +36,7 @@ from onelog.broker.groups.words import (
     TimePassed,
 )
 from onelog.clock import Clock
-from onelog.errors import OnelogError
+from onelog.errors import OnelogError, RebalanceInProgress
 from onelog.metrics import Metrics
 from onelog.ticket import Ticket
 
@@ -60,8 +60,9 @@ class GroupsService:
         self._metrics = metrics
         self._generations = metrics.series(m.GENERATIONS)
         self._loop = asyncio.get_running_loop()
-        self._asked: dict[int, Ticket[Any]] = {}
+        self._asked: dict[int, tuple[str, Ticket[Any]]] = {}
         self._last_ask = 0
+        self._is_ending = False
         self._timers: dict[str, tuple[int, asyncio.TimerHandle]] = {}
 
     def start(self) -> None:
@@ -79,8 +80,15 @@ class GroupsService:
     def fail(self, error: OnelogError) -> None:
         """The end: nobody is to wait for what will not come."""
         asked, self._asked = self._asked, {}
-        for ticket in asked.values():
+        for _, ticket in asked.values():
             ticket.fail(error)
+
+    def end_waits(self) -> None:
+        """The broker is about to stop: who waits for others is to ask again, when it is back."""
+        self._is_ending = True
+        asked, self._asked = self._asked, {}
+        for group, ticket in asked.values():
+            ticket.fail(RebalanceInProgress(group=group))
 
     # ---- what members ask
 
@@ -137,8 +145,11 @@ class GroupsService:
     def _ask(self, command: Callable[[int], Command]) -> Ticket[Any]:
         self._last_ask += 1
         ticket: Ticket[Any] = Ticket()
-        self._asked[self._last_ask] = ticket
-        self._decide(command(self._last_ask))
+        asking = command(self._last_ask)
+        self._asked[self._last_ask] = (asking.group, ticket)
+        self._decide(asking)
+        if self._is_ending:
+            self.end_waits()
         return ticket
 
     def _decide(self, command: Command) -> None:
@@ -147,8 +158,8 @@ class GroupsService:
         durable = self._catalog.write(statements) if statements else self._catalog.barrier()
         self._watch(command.group)
         for ask, outcome in answers:
-            ticket = self._asked.pop(ask, None)
-            if ticket is not None:
+            if ask in self._asked:  # unless it was ended already, with all others
+                _, ticket = self._asked.pop(ask)
                 durable.add_callback(partial(_tell, ticket, outcome))
 
     def _changed(self, changes: Sequence[Change]) -> list[Statement]:

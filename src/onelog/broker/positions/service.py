@@ -115,6 +115,10 @@ class PositionsService:
         """The group's positions with their times, also those of topics that are about to go."""
         return self._state.by_group.get(group, {})
 
+    def times(self, group: str) -> Mapping[tuple[TopicName, int], int]:
+        """When each of the group's positions was committed."""
+        return {place: kept.committed_ms for place, kept in self._kept_of(group).items()}
+
     def drop(self, group: str, places: Sequence[Place]) -> list[Statement]:
         """These go, in the transaction of whoever decided that."""
         return self._changed([Deleted(group, *place) for place in places])
@@ -158,8 +162,12 @@ class PositionsService:
         )
 
     def _of(self, group: str) -> dict[tuple[TopicName, int], Position]:
+        return {place: kept.position for place, kept in self._kept_of(group).items()}
+
+    def _kept_of(self, group: str) -> dict[tuple[TopicName, int], Kept]:
+        """By the names of the topics that are served."""
         found = {}
         for (topic_id, index), kept in self._state.by_group.get(group, {}).items():
             with suppress(UnknownTopicId):
-                found[self._served.topic_by_id(topic_id).name, index] = kept.position
+                found[self._served.topic_by_id(topic_id).name, index] = kept
         return found

@@ -213,10 +213,10 @@ def altered(
     if wanted is not None and checked(DURABILITY, wanted) != before:
         expected = f"{before!r}: it is chosen when a topic is made, for good"
         raise InvalidConfig(key=DURABILITY, value=wanted, expected=expected)
-    if replaces:
-        # Whoever replaces all settings by a list of his own does not mean this one.
-        own = {name: value for name, value in own.items() if name == DURABILITY}
-    return changed(own, {name: value for name, value in changes.items() if name != DURABILITY})
+    others = {name: value for name, value in changes.items() if name != DURABILITY}
+    # Whoever replaces all settings by a list of his own does not mean this one.
+    chosen = {name: value for name, value in own.items() if name == DURABILITY or not replaces}
+    return changed(chosen, others)
 
 
 def _listed(own: Mapping[str, str], name: str, change: ListChange) -> str:

@@ -33,6 +33,11 @@ def frame_length(view: bytes | bytearray | memoryview) -> int:
     return found
 
 
+def request_head(request_bytes: int) -> bytes:
+    """What stands before a request, header and body."""
+    return _LENGTH.pack(request_bytes)
+
+
 def answer_head(correlation_id: int, body_bytes: int) -> bytes:
     """What stands before the body of an answer."""
     return _ANSWER.pack(LENGTH_BYTES + body_bytes, correlation_id)

@@ -56,13 +56,19 @@ cdef long long _schema_of(
     const unsigned char *source, Py_ssize_t at, Py_ssize_t stop, Py_ssize_t headers, const unsigned char[::1] name
 ) noexcept
 
+@cython.locals(key_bytes=Py_ssize_t, body=Py_ssize_t)
+cdef Py_ssize_t _put(
+    unsigned char *out, Py_ssize_t used, Py_ssize_t room, const unsigned char *source, Py_ssize_t body_at,
+    long long timestamp_delta, Py_ssize_t place, Py_ssize_t key_at, Py_ssize_t key_length, Py_ssize_t value_at,
+    Py_ssize_t value_length
+) noexcept
+
 @cython.locals(
     source=cython.p_uchar, end=Py_ssize_t, target=cython.p_uchar, room=Py_ssize_t, first=Py_ssize_t,
     first_delta=cython.longlong, schema=cython.longlong, used=Py_ssize_t, headers_lost=Py_ssize_t,
-    nulls_lost=Py_ssize_t, stop=Py_ssize_t, body_at=Py_ssize_t, timestamp_delta=cython.longlong,
+    nulls_lost=Py_ssize_t, stop=Py_ssize_t, body_at=Py_ssize_t, timestamp=cython.longlong, place=Py_ssize_t,
     delta=cython.longlong, key_at=Py_ssize_t, key_length=Py_ssize_t, value_at=Py_ssize_t,
-    value_length=Py_ssize_t, headers=Py_ssize_t, at=Py_ssize_t, own=cython.longlong, key_bytes=Py_ssize_t,
-    body=Py_ssize_t,
+    value_length=Py_ssize_t, headers=Py_ssize_t, at=Py_ssize_t, own=cython.longlong,
 )
 cpdef tuple to_fluvio(
     const unsigned char[::1] data, Py_ssize_t pos, Py_ssize_t index, Py_ssize_t count,

@@ -245,6 +245,43 @@ def _schema_of(source: Buffer, at: int, stop: int, headers: int, name: bytes) ->
     return found if at == stop else -2
 
 
+def _put(
+    out: memoryview,
+    used: int,
+    room: int,
+    source: Buffer,
+    body_at: int,
+    timestamp_delta: int,
+    place: int,
+    key_at: int,
+    key_length: int,
+    value_at: int,
+    value_length: int,
+) -> int:
+    """One record of Fluvio's behind what is used of out; the position behind it, or negative: what is wrong."""
+    key_bytes = 0
+    if key_length >= 0:
+        key_bytes = _size(key_length) + key_length
+    body = 3 + _size(timestamp_delta) + _size(place) + key_bytes + _size(value_length) + value_length
+    if body > _INT32_MAX or _size(body) + body > room - used:
+        return -10
+    used = _write(out, used, body)
+    out[used] = source[body_at]
+    used = _write(out, used + 1, timestamp_delta)
+    used = _write(out, used, place)
+    out[used] = 1 if key_length >= 0 else 0
+    used += 1
+    if key_length >= 0:
+        used = _write(out, used, key_length)
+        blocks.copy(out, used, source, key_at, key_length)
+        used += key_length
+    used = _write(out, used, value_length)
+    blocks.copy(out, used, source, value_at, value_length)
+    used += value_length
+    out[used] = 0
+    return used + 1
+
+
 def to_fluvio(
     data: Buffer, pos: int, index: int, count: int, schema_name: bytes, append_time: bool, out: memoryview
 ) -> tuple[int, int, int, int, int, int, int]:
@@ -252,23 +289,19 @@ def to_fluvio(
     of one schema: (position of the first that is not, its index, bytes of those that are, the offset delta of
     the first, its schema or NO_SCHEMA, headers left out, null values that became empty).
 
-    index: of the record at pos; count: of all records of the batch. append_time: the time is the batch's.
-    Room for as much as data, and MORE_BYTES_BACK_MAX a record, is enough.
+    append_time: the time is the batch's. As much room as data, and MORE_BYTES_BACK_MAX a record, is enough.
     """
     source = blocks.start(data)
     end = len(data)
     target = blocks.start(out)
     room = len(out)
     first = index
-    first_delta = 0
-    schema = NO_SCHEMA
-    used = 0
-    headers_lost = 0
-    nulls_lost = 0
+    first_delta, schema = 0, NO_SCHEMA
+    used, headers_lost, nulls_lost = 0, 0, 0
     if pos < 0 or pos > end:
         raise MalformedRecord(index, pos, -1)
     while index < count:
-        stop, body_at, timestamp_delta, delta, key_at, key_length, value_at, value_length, headers, at = (
+        stop, body_at, timestamp, delta, key_at, key_length, value_at, value_length, headers, at = (
             _log_record(source, pos, end)
         )
         if stop < 0:
@@ -280,42 +313,24 @@ def to_fluvio(
                 raise MalformedRecord(index, pos, -11)
         elif at != stop:
             raise MalformedRecord(index, pos, -8)
-        if index == first:
-            first_delta = delta
-            schema = own
-        elif delta < first_delta + index - first:
+        place = index - first
+        if place == 0:
+            first_delta, schema = delta, own
+        elif delta < first_delta + place:
             raise MalformedRecord(index, pos, -12)
-        elif delta != first_delta + index - first or own != schema:
+        elif delta != first_delta + place or own != schema:
             break
         if append_time:
-            timestamp_delta = 0
+            timestamp = 0
         headers_lost += headers - 1 if own >= 0 else headers
         if value_length < 0:
             nulls_lost += 1
             value_length = 0
-        key_bytes = 0
-        if key_length >= 0:
-            key_bytes = _size(key_length) + key_length
-        body = (
-            3 + _size(timestamp_delta) + _size(index - first) + key_bytes + _size(value_length) + value_length
+        used = _put(
+            target, used, room, source, body_at, timestamp, place, key_at, key_length, value_at, value_length
         )
-        if body > _INT32_MAX or _size(body) + body > room - used:
-            raise MalformedRecord(index, pos, -10)
-        used = _write(target, used, body)
-        target[used] = source[body_at]
-        used = _write(target, used + 1, timestamp_delta)
-        used = _write(target, used, index - first)
-        target[used] = 1 if key_length >= 0 else 0
-        used += 1
-        if key_length >= 0:
-            used = _write(target, used, key_length)
-            blocks.copy(target, used, source, key_at, key_length)
-            used += key_length
-        used = _write(target, used, value_length)
-        blocks.copy(target, used, source, value_at, value_length)
-        used += value_length
-        target[used] = 0
-        used += 1
+        if used < 0:
+            raise MalformedRecord(index, pos, used)
         pos = stop
         index += 1
     if index == count and pos != end:

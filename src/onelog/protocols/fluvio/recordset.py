@@ -46,6 +46,7 @@ MAGIC: Final = 2
 _COUNT: Final = Struct(">i")
 _SCHEMA: Final = Struct(">I")
 _HEADER: Final = Struct(">qiibIhiqqqhi")
+_PLACE: Final = Struct(">qiibIhi")  # the header up to the last offset delta
 _CRC: Final = Struct(">I")
 _CRC_AT: Final = 17
 _CRC_FROM: Final = 21
@@ -195,10 +196,24 @@ def encode_batch(records: list[Record], *, codec: Codec = Codec.NONE) -> tuple[b
 
 def decode_records(records: Buffer, *, where: str) -> Iterator[tuple[int, Record]]:
     """The records of a record set, each with its offset, for clients. A torn batch at its end is dropped."""
+    for view in _whole(records):
+        base_offset = int.from_bytes(view[:8], "big", signed=True)
+        yield from Intake().batch(view, where=where, base_offset=base_offset).numbered()
+
+
+def records_end(records: Buffer) -> int:
+    """The offset behind the last whole batch of a record set; 0 without one."""
+    end = 0
+    for view in _whole(records):
+        base_offset, *_, last_delta = _PLACE.unpack_from(view)
+        end = base_offset + last_delta + 1
+    return end
+
+
+def _whole(records: Buffer) -> Iterator[memoryview]:
     rest = memoryview(records)
     while len(rest) >= HEADER_BYTES and (size := batch_bytes(rest)) <= len(rest):
-        base_offset = int.from_bytes(rest[:8], "big", signed=True)
-        yield from Intake().batch(rest[:size], where=where, base_offset=base_offset).numbered()
+        yield rest[:size]
         rest = rest[size:]
 
 

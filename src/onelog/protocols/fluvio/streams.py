@@ -32,12 +32,16 @@ class _Entry:
 
 
 class Feed:
-    """The news of one kind of object. everything: all of them, now."""
+    """The news of one kind of object. everything: all of them, now. is_whole: nothing of them
+    changes but what is told here, so the first frame of one watcher will do for the next.
+    """
 
-    def __init__(self, label: str, everything: Callable[[], list[Any]]) -> None:
+    def __init__(self, label: str, everything: Callable[[], list[Any]], *, is_whole: bool = False) -> None:
         self.label = label
         self.epoch = 0
         self._everything = everything
+        self._is_whole = is_whole
+        self._firsts: dict[int, tuple[int, bytes]] = {}
         self._journal: deque[_Entry] = deque()
         self._objects = 0
         self._watchers: dict[WatchStream, None] = {}
@@ -70,8 +74,13 @@ class Feed:
 
     def all(self, version: int) -> tuple[int, bytes]:
         """Everything that there is, and the epoch of it."""
-        response = WatchResponse(self.label, self.epoch, all=self._everything())
-        return self.epoch, b"".join(WATCHED.encode(response, version))
+        first = self._firsts.get(version)
+        if first is None or first[0] != self.epoch:
+            response = WatchResponse(self.label, self.epoch, all=self._everything())
+            first = self.epoch, b"".join(WATCHED.encode(response, version))
+            if self._is_whole:
+                self._firsts[version] = first
+        return first
 
     def watch(self, watcher: "WatchStream") -> None:
         """One more who is told."""

@@ -10,6 +10,9 @@ nonsense. One layout is both (n is the length of the text in bytes):
       |    `----- the document: false, and a text of n + 3 bytes that begins with a blank
       `---- the programs: an i32 code that means nothing, and a text of n bytes
 
+The low byte of n stands in the document's text, which is UTF-8 only if it is below 80: a text whose
+length ends otherwise gets blanks behind it, up to the next multiple of 256.
+
 There are no codes to tell errors apart by; programs look for words. CODES keeps those, and is
 total (a test).
 """
@@ -103,6 +106,8 @@ def encode_error(error: Error) -> bytes:
     text = _NOT_LEADER.sub("not the leader", error.text).encode()
     if len(text) > TEXT_BYTES_MAX:
         text = text[:TEXT_BYTES_MAX].decode(errors="ignore").encode()
+    if len(text) & 0x80:
+        text = text.ljust((len(text) | 0xFF) + 1)
     return _FRONT.pack(0, len(text) + 3, _BLANK, len(text)) + text
 
 
@@ -111,7 +116,7 @@ def error_text(payload: Buffer, flags: int) -> str:
     raw = bytes(payload)
     if flags & BINARY:
         if len(raw) >= _CODED.size and _CODED.unpack_from(raw)[1] == len(raw) - _CODED.size:
-            return raw[_CODED.size :].decode(errors="replace")
+            return raw[_CODED.size :].decode(errors="replace").rstrip(" ")
         if raw[:1] == b"\0" and int.from_bytes(raw[1:3], "big") == len(raw) - 3:
             return raw[3:].decode(errors="replace")
     return raw.decode(errors="replace")

@@ -16,7 +16,7 @@ from onelog.records.record import Record
 # What one Produce may carry: the document's figure in JSON, in the binary form what does not
 # hold up everybody else.
 RECORDS_MAX: Final = 1000
-BINARY_RECORDS_MAX: Final = 1 << 17
+BINARY_RECORDS_MAX: Final = 1 << 16
 # What a record counts beside its payload when max_bytes is spent: its offset and timestamp.
 RECORD_OVERHEAD: Final = 16
 

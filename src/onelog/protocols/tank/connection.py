@@ -10,8 +10,9 @@ from typing import Any, Final
 from onelog.binary.errors import BinaryError
 from onelog.protocols.contract import Buffer, Call, FrameLimits, ProtocolError
 from onelog.protocols.receive import ReceiveBuffer
-from onelog.protocols.tank.framing import FRAME_BYTES_MAX, HEADER_BYTES, PING_FRAME, Kind, read_header
+from onelog.protocols.tank.framing import HEADER_BYTES, PING_FRAME, Kind, read_header
 from onelog.protocols.tank.messages.forms import REQUESTS, framed
+from onelog.protocols.tank.settings import TankSettings
 
 # What clients send and nobody answers: it is read and forgotten.
 _UNANSWERED: Final = frozenset((Kind.PING, Kind.REGISTER_REPLICA))
@@ -20,9 +21,9 @@ _UNANSWERED: Final = frozenset((Kind.PING, Kind.REGISTER_REPLICA))
 class TankConnection:
     """Frames <-> calls. Answers name their requests, so tags are empty."""
 
-    def __init__(self, limits: FrameLimits) -> None:
+    def __init__(self, limits: FrameLimits, settings: TankSettings) -> None:
         self.replies_in_order = False
-        self._size_max = min(FRAME_BYTES_MAX, limits.frame_bytes_max)
+        self._size_max = min(settings.frame_bytes_max, limits.frame_bytes_max)
         self._buffer = ReceiveBuffer()
         self._frame_bytes = 0  # of the frame at the front, once its length is known
 

@@ -4,7 +4,7 @@
 +--------+--------+----------------------+
 | kind   | length | payload              |
 +--------+--------+----------------------+
-u8        u32 LE   0 to 67 108 864 bytes
+u8        u32 LE   0 to 64 MiB, unless the settings say otherwise
 
 An answer is of its request's kind, but for ProduceNumbered, which is answered as Produce is.
 A ping has no payload.
@@ -17,7 +17,8 @@ from typing import Final
 from onelog.binary.errors import BinaryError
 
 HEADER_BYTES: Final = 5
-# TANK's own bound is 256 MiB. A frame is held in memory until it is whole, so ours is smaller.
+# Unless the settings say otherwise. TANK's own bound is 256 MiB; a frame is held in memory until
+# it is whole, so ours is smaller.
 FRAME_BYTES_MAX: Final = 64 << 20
 
 _HEADER = struct.Struct("<BI")

@@ -6,8 +6,10 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"os/signal"
 	"slices"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kadm"
@@ -57,6 +59,7 @@ var features = map[string]func(){
 	"offsets-ends":         ends,
 	"offsets-time":         byTime,
 	"offsets-max-time":     maxTime,
+	"member":               follow,
 	"topic-create":         func() { create(1) },
 	"topic-delete":         remove,
 	"topic-describe":       describe,
@@ -394,6 +397,60 @@ func join(balancer kgo.GroupBalancer) {
 		}
 		return settled
 	})
+}
+
+// follow is a member until it is told to stop; see Member in tests/interop/clients/harness.py.
+func follow() {
+	said := strings.Split(name, ",")
+	var balancer kgo.GroupBalancer = kgo.RangeBalancer()
+	if said[1] != "range" {
+		balancer = kgo.CooperativeStickyBalancer()
+	}
+	generation, owned := int32(-1), map[int32]bool{}
+	change := func(is bool) func(context.Context, *kgo.Client, map[string][]int32) {
+		return func(_ context.Context, one *kgo.Client, all map[string][]int32) {
+			if is {
+				_, generation = one.GroupMetadata()
+			}
+			for _, partition := range all[said[0]] {
+				if is {
+					owned[partition] = true
+				} else {
+					delete(owned, partition)
+				}
+			}
+			line := fmt.Sprint("owns ", generation)
+			for partition := range owned {
+				line += fmt.Sprint(" ", partition)
+			}
+			fmt.Println(line)
+		}
+	}
+	options := []kgo.Opt{
+		kgo.ConsumerGroup(said[0] + "-group"), kgo.ConsumeTopics(said[0]), kgo.DisableAutoCommit(),
+		kgo.ConsumeResetOffset(kgo.NewOffset().AtStart()), kgo.Balancers(balancer), kgo.BlockRebalanceOnPoll(),
+		kgo.SessionTimeout(6 * time.Second), kgo.HeartbeatInterval(500 * time.Millisecond),
+		kgo.OnPartitionsAssigned(change(true)), kgo.OnPartitionsRevoked(change(false)), kgo.OnPartitionsLost(change(false)),
+	}
+	if said[2] != "" {
+		options = append(options, kgo.InstanceID(said[2]))
+	}
+	forever, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM)
+	defer stop()
+	one := client(options...)
+	defer one.CloseAllowingRebalance()
+	for forever.Err() == nil {
+		short, end := context.WithTimeout(forever, 200*time.Millisecond)
+		found := one.PollRecords(short, 10).Records()
+		end()
+		for _, record := range found {
+			fmt.Println("record", generation, record.Partition, record.Offset)
+		}
+		if len(found) > 0 {
+			_ = one.CommitRecords(context.Background(), found...)
+		}
+		one.AllowRebalance()
+	}
 }
 
 func static() {

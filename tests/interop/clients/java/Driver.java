@@ -1,6 +1,7 @@
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.Collection;
 import java.util.HashMap;
 import java.util.HashSet;
 import java.util.LinkedHashMap;
@@ -8,6 +9,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Properties;
 import java.util.Set;
+import java.util.TreeSet;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.Future;
 import java.util.function.BooleanSupplier;
@@ -20,16 +22,19 @@ import org.apache.kafka.clients.admin.NewTopic;
 import org.apache.kafka.clients.admin.OffsetSpec;
 import org.apache.kafka.clients.admin.RecordsToDelete;
 import org.apache.kafka.clients.admin.TopicDescription;
+import org.apache.kafka.clients.consumer.ConsumerRebalanceListener;
 import org.apache.kafka.clients.consumer.ConsumerRecord;
 import org.apache.kafka.clients.consumer.KafkaConsumer;
 import org.apache.kafka.clients.consumer.OffsetAndMetadata;
 import org.apache.kafka.clients.consumer.OffsetAndTimestamp;
 import org.apache.kafka.clients.producer.KafkaProducer;
 import org.apache.kafka.clients.producer.ProducerRecord;
+import org.apache.kafka.common.KafkaException;
 import org.apache.kafka.common.TopicPartition;
 import org.apache.kafka.common.config.ConfigResource;
 import org.apache.kafka.common.errors.GroupIdNotFoundException;
 import org.apache.kafka.common.errors.GroupNotEmptyException;
+import org.apache.kafka.common.errors.WakeupException;
 import org.apache.kafka.common.serialization.ByteArrayDeserializer;
 import org.apache.kafka.common.serialization.ByteArraySerializer;
 
@@ -77,7 +82,8 @@ public final class Driver {
             System.err.println(error.toString().lines().findFirst().orElse("?"));
             System.exit(1);
         }
-        System.exit(0);
+        // Not exit: a member that is told to stop ends while the JVM is already shutting down.
+        Runtime.getRuntime().halt(0);
     }
 
     private Map<String, Feature> features() {
@@ -95,6 +101,7 @@ public final class Driver {
         all.put("offsets-ends", this::ends);
         all.put("offsets-time", this::byTime);
         all.put("offsets-max-time", this::maxTime);
+        all.put("member", this::member);
         all.put("topic-create", () -> create(1));
         all.put("topic-delete", this::delete);
         all.put("topic-describe", this::describe);
@@ -385,7 +392,67 @@ public final class Driver {
         }
     }
 
-    private KafkaConsumer<byte[], byte[]> member() throws Exception {
+    /** Until it is told to stop; see Member in tests/interop/clients/harness.py. */
+    private void member() throws Exception {
+        String[] said = name.split(",", -1);
+        String assignor = said[1].equals("range") ? "RangeAssignor" : "CooperativeStickyAssignor";
+        Properties made = options(
+                "group.id", said[0] + "-group", "session.timeout.ms", "6000", "heartbeat.interval.ms", "500",
+                "max.poll.records", "1", "enable.auto.commit", "false", "auto.offset.reset", "earliest",
+                "partition.assignment.strategy", "org.apache.kafka.clients.consumer." + assignor);
+        if (!said[2].isEmpty()) {
+            made.put("group.instance.id", said[2]);
+        }
+        Thread main = Thread.currentThread();
+        try (var consumer = new KafkaConsumer<>(made, new ByteArrayDeserializer(), new ByteArrayDeserializer())) {
+            Runtime.getRuntime().addShutdownHook(new Thread(() -> {
+                consumer.wakeup();
+                try {
+                    main.join();
+                } catch (InterruptedException error) {
+                    Thread.currentThread().interrupt();
+                }
+            }));
+            int[] generation = {-1};
+            Set<Integer> owned = new TreeSet<>();
+            consumer.subscribe(List.of(said[0]), new ConsumerRebalanceListener() {
+                public void onPartitionsAssigned(Collection<TopicPartition> assigned) {
+                    generation[0] = consumer.groupMetadata().generationId();
+                    assigned.forEach(at -> owned.add(at.partition()));
+                    tell(generation[0], owned);
+                }
+
+                public void onPartitionsRevoked(Collection<TopicPartition> revoked) {
+                    revoked.forEach(at -> owned.remove(at.partition()));
+                    tell(generation[0], owned);
+                }
+            });
+            while (true) {
+                for (var record : consumer.poll(Duration.ofMillis(200))) {
+                    System.out.println("record " + generation[0] + " " + record.partition() + " " + record.offset());
+                    System.out.flush();
+                    try {
+                        consumer.commitSync();
+                    } catch (KafkaException error) {
+                        if (error instanceof WakeupException) {
+                            throw error;
+                        }
+                    }
+                }
+            }
+        } catch (WakeupException stopped) {
+            // SIGTERM: the group is left as the block ends.
+        }
+    }
+
+    private static void tell(int generation, Set<Integer> owned) {
+        StringBuilder line = new StringBuilder("owns " + generation);
+        owned.forEach(partition -> line.append(' ').append(partition));
+        System.out.println(line);
+        System.out.flush();
+    }
+
+    private KafkaConsumer<byte[], byte[]> joined() throws Exception {
         create(1);
         produce(VALUES, false);
         var consumer = consumer("max.poll.records", "10");
@@ -396,7 +463,7 @@ public final class Driver {
     }
 
     private void groupList() throws Exception {
-        try (var consumer = member()) {
+        try (var consumer = joined()) {
             var found = admin.listGroups().all().get().stream().filter(group -> group.groupId().equals(name));
             expect(found.map(group -> group.groupState().get().toString()).toList(), List.of("Stable"));
         }
@@ -407,7 +474,7 @@ public final class Driver {
     }
 
     private void groupDescribe() throws Exception {
-        try (var consumer = member()) {
+        try (var consumer = joined()) {
             var member = group(name).members().iterator().next();
             expect(member.assignment().topicPartitions(), Set.of(first));
         }
@@ -424,13 +491,13 @@ public final class Driver {
     }
 
     private void groupOffsets() throws Exception {
-        try (var consumer = member()) {
+        try (var consumer = joined()) {
             expect(offsets().get(first).offset(), 10L);
         }
     }
 
     private void groupReset() throws Exception {
-        member().close();
+        joined().close();
         admin.alterConsumerGroupOffsets(name, Map.of(first, new OffsetAndMetadata(3))).all().get();
         try (var consumer = consumer()) {
             consumer.subscribe(List.of(name));
@@ -439,13 +506,13 @@ public final class Driver {
     }
 
     private void groupDeleteOffsets() throws Exception {
-        member().close();
+        joined().close();
         admin.deleteConsumerGroupOffsets(name, Set.of(first)).all().get();
         expect(offsets().get(first), null);
     }
 
     private void groupDelete() throws Exception {
-        try (var consumer = member()) {
+        try (var consumer = joined()) {
             admin.deleteConsumerGroups(List.of(name)).all().get();
             throw new AssertionError("a group with a member was deleted");
         } catch (ExecutionException error) {

@@ -57,6 +57,15 @@ def test_in_version_23_a_consumers_offset_is_where_it_begins(house: FluvioHouse,
     assert wire.offsets(unit.ask(nobody)) == [(0, 0, 0, 3)]
 
 
+def test_fluvios_own_topic_is_empty(unit: FluvioPeer) -> None:
+    assert wire.offsets(unit.ask(wire.fetch_offsets("consumer-offset", 0, 1))) == [
+        (0, 0, 0, 0),
+        (3001, 1, 0, 0),
+    ]
+    assert wire.streamed(unit.ask(wire.stream("consumer-offset"))).code == 13
+    assert wire.fetched(unit.ask(wire.fetch("consumer-offset", (0, 0, 99))))[0].code == 13
+
+
 # ---- StreamFetch, where it is no stream
 
 

@@ -1,11 +1,13 @@
 """Waiting a little longer, and no longer."""
 
+import asyncio
+
 import pytest
 
 from onelog.errors import InvalidRequest, UnknownTopic
-from onelog.protocols.fluvio.handlers.patience import after, within
+from onelog.protocols.fluvio.handlers.patience import after, behind_news, within
 from onelog.ticket import Ticket
-from tests.support.virtual_clock import run, virtual_clock
+from tests.support.virtual_clock import run, turns, virtual_clock
 
 
 def test_an_answer_waits_behind_what_it_answers() -> None:
@@ -53,5 +55,21 @@ def test_in_time_it_is_the_same() -> None:
         await virtual_clock().advance(60)
         assert first.result() == 7
         assert isinstance(second.error, UnknownTopic)
+
+    run(story())
+
+
+def test_what_others_do_in_the_next_turn_is_done_before_the_answer() -> None:
+    async def story() -> None:
+        loop, said = asyncio.get_running_loop(), list[str]()
+        ticket: Ticket[int] = Ticket()
+        behind_news(ticket).add_callback(lambda done: said.append(f"answer {done.result()}"))
+        loop.call_soon(lambda: loop.call_soon(said.append, "news"))
+        ticket.resolve(7)
+        await turns()
+        assert said == ["news", "answer 7"]
+        failed = behind_news(Ticket[int].refused(UnknownTopic(topic="x")))
+        await turns()
+        assert isinstance(failed.error, UnknownTopic)
 
     run(story())

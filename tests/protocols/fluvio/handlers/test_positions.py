@@ -1,6 +1,8 @@
 """Acknowledgements, and consumers' offsets in the one store of positions."""
 
-from onelog.broker.broker import Commit
+from typing import Any
+
+from onelog.broker.broker import Commit, JoinGroup, MemberProtocol
 from onelog.model import TopicName
 from onelog.records.batch import Batch
 from onelog.records.record import Record
@@ -142,6 +144,24 @@ def test_an_offset_is_forgotten_and_one_that_is_not_there_is_gone_already(
     assert listed(unit) == [("c1", "orders", 1, 4)]
     for topic, partition, consumer in [("orders", 0, "c1"), ("missing", 0, "c1"), ("orders", 9, "nobody")]:
         assert unit.ask(wire.forget(topic, partition, consumer)) == b"\0\0"
+
+
+def test_a_group_with_members_is_theirs(house: FluvioHouse, unit: FluvioPeer) -> None:
+    house.make()
+    stream_id = opened(house, unit)
+    protocols = [MemberProtocol("range", b"", None)]
+    member = JoinGroup("c1", 10_000, 10_000, "consumer", protocols, fresh_id="m", needs_known_id=False)
+    [joined] = house.run(lambda: begun(house, member))
+    house.advance(5_000)
+    while not joined.done:
+        house.advance(0)
+    offset, code, extra = wire.kept(unit.ask(wire.keep(stream_id, 4)))
+    assert (offset, code) == (0, 2)
+    assert b"c1" in extra
+
+
+async def begun(house: FluvioHouse, member: JoinGroup) -> list[Any]:
+    return [house.broker.join_group(member)]
 
 
 def test_what_one_connection_keeps_another_finds_at_once(house: FluvioHouse, unit: FluvioPeer) -> None:

@@ -1,14 +1,21 @@
 """Produce: what is taken, in which order, in both forms; and each refusal with what it carries."""
 
 import struct
+import zlib
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 
+import cramjam
 import crc32c
+import lz4.frame
 import pytest
+import zstandard
 
 from onelog.protocols.contract import ProtocolError
 from onelog.protocols.fluvio.handlers.smartmodules import NO_ENGINE
+from onelog.protocols.fluvio.messages.objects import Computed, TopicSpec
+from onelog.protocols.fluvio.options import new_topic
 from onelog.records.batch import Batch
 from onelog.ticket import Ticket
 from tests.support import fluvio_records as records
@@ -95,7 +102,7 @@ def test_both_isolations_are_answered_when_the_records_are_on_disk(
     house: FluvioHouse, unit: FluvioPeer, isolation: int
 ) -> None:
     house.make()
-    assert ask(unit, (0, batch_of(b"a")), isolation=isolation) == [Produced(0, 0, 0)]
+    assert ask(unit, (0, batch_of(b"a")), isolation=isolation, timeout_ms=1 << 30) == [Produced(0, 0, 0)]
     assert house.broker.describe_partition("orders", 0).high_watermark == 1
 
 
@@ -294,6 +301,36 @@ def test_a_count_that_lies_takes_no_memory(unit: FluvioPeer) -> None:
         body = b"\0" + struct.pack(">hii", 1, 0, 0x7FFFFFFF)
         with pytest.raises(ProtocolError):
             unit.received(frame(0, version, body))
+
+
+CODECS: dict[int, Callable[[bytes], bytes]] = {
+    0: bytes,
+    1: lambda data: zlib.compress(data, wbits=31),
+    2: lambda data: bytes(cramjam.snappy.compress(data)),
+    3: lambda data: lz4.frame.compress(data, block_linked=False),
+    4: lambda data: zstandard.ZstdCompressor(1).compress(data),
+}
+
+
+@pytest.mark.parametrize(
+    ("compression", "allowed"),
+    [(0, [0]), (1, [1]), (2, [2]), (3, [3]), (4, [0, 1, 2, 3, 4]), (5, [4])],
+    ids=["none", "gzip", "snappy", "lz4", "any", "zstd"],
+)
+def test_a_codec_that_the_topic_does_not_allow_is_9000(
+    house: FluvioHouse, unit: FluvioPeer, compression: int, allowed: list[int]
+) -> None:
+    spec = TopicSpec(replicas=Computed(partition_count=1, replication_factor=1), compression=compression)
+    house.run(lambda: house.broker.create_topics([new_topic("orders", spec)]))
+    payload = records.counted(SAID)
+    entries = [(0, records.batch(CODECS[codec](payload), 3, attributes=codec)) for codec in CODECS]
+    found = [each.code for each in ask(unit, *entries)]
+    assert found == [0 if codec in allowed else 9000 for codec in CODECS]
+    assert [batch.codec.value for batch in house.stored()] == allowed
+
+
+def test_fluvios_own_topic_has_no_records(unit: FluvioPeer) -> None:
+    assert ask(unit, (0, batch_of(b"a")), topic="consumer-offset") == [Produced(0, 13, 0)]
 
 
 def test_garbage_is_refused_and_stored_by_nobody(house: FluvioHouse, unit: FluvioPeer) -> None:

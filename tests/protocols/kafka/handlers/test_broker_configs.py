@@ -47,8 +47,10 @@ def test_what_is_of_the_broker_itself_counts_as_set(peer: KafkaPeer) -> None:
     assert found["broker.id"].value == found["node.id"].value == "1"
     assert found["delete.topic.enable"].value == "true"
     assert found["fetch.max.bytes"].value == str(55 * 1024 * 1024)
+    assert (found["log.dirs"].kind, found["advertised.listeners"].kind) == ("list", "list")
     assert found["message.max.bytes"].is_set
     assert found["group.min.session.timeout.ms"].value == "6000"
     assert found["group.max.session.timeout.ms"].value == "1800000"
+    assert found["offsets.retention.minutes"].value == "10080"
     assert found["group.initial.rebalance.delay.ms"].value == "3000"
     assert not found["log.retention.ms"].is_set

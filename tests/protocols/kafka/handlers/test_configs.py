@@ -84,6 +84,7 @@ def test_all_settings_of_a_topic_are_described_in_every_version(peer: KafkaPeer,
 def test_only_the_settings_that_are_named_are_described(peer: KafkaPeer) -> None:
     create_topic(peer, "orders")
     assert list(settings_of(describe(peer, keys=["segment.ms", "none.such"]))) == ["segment.ms"]
+    assert len(settings_of(describe(peer, keys=[]))) == len(settings_of(describe(peer))) >= 33
 
 
 def test_synonyms_and_words_are_told_when_asked(peer: KafkaPeer) -> None:
@@ -100,6 +101,8 @@ def test_synonyms_and_words_are_told_when_asked(peer: KafkaPeer) -> None:
 
 def test_an_unknown_topic_has_no_settings(peer: KafkaPeer) -> None:
     assert describe(peer, "nowhere").error_code == Code.UNKNOWN_TOPIC_OR_PARTITION
+    for name in ("no name", ""):
+        assert describe(peer, name).error_code == Code.INVALID_TOPIC_EXCEPTION
 
 
 @pytest.mark.parametrize("name", ["1", ""])
@@ -207,6 +210,8 @@ def test_what_has_no_settings_that_change_is_refused(peer: KafkaPeer) -> None:
     assert alter(peer, change, name="1", kind=BROKER).error_code == Code.INVALID_REQUEST
     assert alter(peer, change, name="x", kind=LOGGER).error_code == Code.INVALID_REQUEST
     assert alter(peer, change, name="nowhere").error_code == Code.UNKNOWN_TOPIC_OR_PARTITION
+    assert alter(peer, change, name="no name").error_code == Code.INVALID_TOPIC_EXCEPTION
+    assert alter(peer, change, name="").error_code == Code.INVALID_REQUEST
 
 
 @pytest.mark.parametrize("key", [ALTER_CONFIGS, INCREMENTAL_ALTER_CONFIGS])
@@ -318,3 +323,4 @@ def test_what_has_no_settings_that_change_is_not_replaced_either(peer: KafkaPeer
     assert replace(peer, {}, name="1", kind=BROKER).error_code == Code.INVALID_REQUEST
     assert replace(peer, {}, name="x", kind=LOGGER).error_code == Code.INVALID_REQUEST
     assert replace(peer, {}, name="nowhere").error_code == Code.UNKNOWN_TOPIC_OR_PARTITION
+    assert replace(peer, {}, name="no name").error_code == Code.INVALID_TOPIC_EXCEPTION

@@ -9,7 +9,7 @@ from onelog.protocols.kafka.handlers.context import CLUSTER_OPERATIONS, NOT_ASKE
 from onelog.protocols.kafka.messages.topics import MetadataRequest, MetadataRequestTopic, MetadataResponse
 from onelog.protocols.kafka.versions import APIS, METADATA
 from tests.support.kafka_peer import ADVERTISED, KafkaHouse, KafkaPeer
-from tests.support.kafka_talk import create_topic
+from tests.support.kafka_talk import create_topic, delete_topic
 
 VERSIONS = range(APIS[METADATA].version_min, APIS[METADATA].version_max + 1)
 
@@ -110,6 +110,14 @@ def test_an_id_that_nobody_has_is_an_unknown_id(peer: KafkaPeer) -> None:
     body = MetadataRequest(topics=[MetadataRequestTopic(topic_id=wrong, name=None)])
     (topic,) = peer.ask(METADATA, 12, body).topics
     assert (topic.error_code, topic.name, topic.topic_id) == (Code.UNKNOWN_TOPIC_ID, None, wrong)
+
+
+def test_a_topic_that_is_removed_while_the_answer_waits_is_unknown(peer: KafkaPeer) -> None:
+    create_topic(peer, "orders")
+    asked = peer.begin(METADATA, 9, MetadataRequest(topics=[MetadataRequestTopic(name="orders")]))
+    delete_topic(peer, "orders")
+    (topic,) = asked.body().topics
+    assert (topic.error_code, topic.name) == (Code.UNKNOWN_TOPIC_OR_PARTITION, "orders")
 
 
 def test_what_may_be_done_is_told_when_asked(peer: KafkaPeer) -> None:

@@ -131,8 +131,10 @@ def test_an_assignment_and_counts_beside_it_are_an_invalid_request(peer: KafkaPe
     assert made.error_code == Code.INVALID_REQUEST
 
 
-@pytest.mark.parametrize(("name", "value"), [("no.such.setting", "1"), ("retention.ms", "soon")])
-def test_a_setting_that_cannot_be_is_refused(peer: KafkaPeer, name: str, value: str) -> None:
+@pytest.mark.parametrize(
+    ("name", "value"), [("no.such.setting", "1"), ("retention.ms", "soon"), ("retention.ms", None)]
+)
+def test_a_setting_that_cannot_be_is_refused(peer: KafkaPeer, name: str, value: str | None) -> None:
     made = create_one(peer, configs=[CreatableTopicConfig(name=name, value=value)])
     assert made.error_code == Code.INVALID_CONFIG
     assert names(peer) == []

@@ -7,13 +7,14 @@ from onelog.errors import UnknownTopic
 from onelog.protocols.contract import Later, Reply
 from onelog.protocols.tank.handlers import context as subject
 from onelog.protocols.tank.handlers.context import Context, later
+from onelog.protocols.tank.settings import TankSettings
 from onelog.ticket import Ticket
 from tests.support.tank_peer import TankHouse, TankPeer
 
 
 @pytest.fixture
 def context(peer: TankPeer) -> Context:
-    return Context(peer.house.broker, peer.session)
+    return Context(peer.house.broker, peer.session, TankSettings())
 
 
 def test_a_name_that_is_no_text_is_an_unknown_topic(context: Context) -> None:

@@ -9,6 +9,7 @@ from onelog.protocols.contract import Outcome, Push, Reply
 from onelog.protocols.fluvio.connection import Request
 from onelog.protocols.fluvio.errors import FluvioRefusal
 from onelog.protocols.fluvio.handlers.context import Context, later
+from onelog.protocols.fluvio.handlers.objects import SYSTEM_TOPIC, refuse_system_topic
 from onelog.protocols.fluvio.handlers.positions import stored_offsets
 from onelog.protocols.fluvio.handlers.smartmodules import refuse_programs
 from onelog.protocols.fluvio.messages.error import Code, Fault
@@ -59,6 +60,9 @@ def _offsets(
     for topic in request.topics:
         parts = []
         for partition in topic.partitions:
+            if topic.name == SYSTEM_TOPIC and partition == 0:
+                parts.append(PartitionOffsets(partition=partition))
+                continue
             try:
                 info = context.broker.describe_partition(topic.name, partition)
             except OnelogError as error:
@@ -76,6 +80,7 @@ def stream_fetch(context: Context, request: Request) -> Outcome:
     body: StreamFetchRequest = request.body
     stream_id = _NO_STREAM
     try:
+        refuse_system_topic(body.topic)
         topic = context.broker.topic(body.topic)
         info = context.broker.describe_partition(topic.name, body.partition)
         stream_id = context.tails.next_id()
@@ -130,6 +135,7 @@ def _part(context: Context, topic: str, asked: FetchPartition, room: int) -> tup
     """One partition, and the bytes of its records; none where there is no room left."""
     broker = context.broker
     try:
+        refuse_system_topic(topic)
         info = broker.describe_partition(topic, asked.partition)
         check_place(info, asked.fetch_offset)
         if room <= 0 or asked.fetch_offset >= info.stable:

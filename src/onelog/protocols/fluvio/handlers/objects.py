@@ -9,6 +9,8 @@ from typing import Final
 from onelog.broker.broker import Broker, PartitionInfo, Topic
 from onelog.errors import OnelogError
 from onelog.model import Address
+from onelog.protocols.fluvio.errors import FluvioRefusal
+from onelog.protocols.fluvio.messages.error import Code
 from onelog.protocols.fluvio.messages.objects import (
     Computed,
     PartitionObject,
@@ -53,6 +55,12 @@ _SYSTEM_SPEC: Final = TopicSpec(
 _EMPTY: Final = PartitionInfo(
     start=0, high_watermark=0, stable=0, offset_next=0, leader_epoch=0, segment_count=1, size_bytes=0
 )
+
+
+def refuse_system_topic(name: str) -> None:
+    """There are no records in it: what a cluster keeps there is positions here."""
+    if name == SYSTEM_TOPIC:
+        raise FluvioRefusal(Code.PERMISSION_DENIED, f"{SYSTEM_TOPIC} has no records here")
 
 
 def all_topics(broker: Broker) -> list[TopicObject]:

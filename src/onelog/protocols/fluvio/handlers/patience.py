@@ -23,6 +23,18 @@ def after(ticket: Ticket[T], wait_ms: int) -> Ticket[T]:
     return waited
 
 
+def behind_news(ticket: Ticket[T]) -> Ticket[T]:
+    """The same, two turns later: in the first of them watches are woken, in the second they are asked."""
+    waited: Ticket[T] = Ticket()
+    soon = asyncio.get_running_loop().call_soon
+
+    def begin(done: Ticket[T]) -> None:
+        soon(soon, _hand_over, done, waited)
+
+    ticket.add_callback(begin)
+    return waited
+
+
 def within(ticket: Ticket[T], timeout_ms: int, refusal: Callable[[], Exception]) -> Ticket[T]:
     """The same, or a refusal if it is not done by then. What was ordered happens all the same."""
     first: Ticket[T] = Ticket()
@@ -34,12 +46,15 @@ def within(ticket: Ticket[T], timeout_ms: int, refusal: Callable[[], Exception])
 
     def arrive(done: Ticket[T]) -> None:
         timer.cancel()
-        if first.done:
-            return
-        if done.error is not None:
-            first.fail(done.error)
-        else:
-            first.resolve(done.result())
+        if not first.done:
+            _hand_over(done, first)
 
     ticket.add_callback(arrive)
     return first
+
+
+def _hand_over(done: Ticket[T], waited: Ticket[T]) -> None:
+    if done.error is not None:
+        waited.fail(done.error)
+    else:
+        waited.resolve(done.result())

@@ -109,11 +109,15 @@ def fetch_consumer_offsets(context: Context, request: Request) -> Outcome:
     places = None
     if wanted.replica is not None:
         places = [(TopicName(wanted.replica.topic), wanted.replica.partition)]
-    found = [(g, broker.positions(g, places)) for g in groups if len(g.encode()) <= TEXT_BYTES_MAX]
+    found = [
+        (group, broker.positions(group, places), broker.position_times(group))
+        for group in groups
+        if len(group.encode()) <= TEXT_BYTES_MAX
+    ]
 
     # Answers of the catalog come in order: behind this one all of them are there.
     def said(_: object) -> FetchConsumerOffsetsResponse:
-        offsets = [each for group, ticket in found for each in _offsets(context, group, ticket.result())]
+        offsets = [each for group, ticket, times in found for each in _offsets(group, ticket.result(), times)]
         return FetchConsumerOffsetsResponse(offsets=offsets)
 
     return later(broker.barrier(), said)
@@ -126,12 +130,14 @@ def stored_offsets(context: Context, consumer_id: str) -> Ticket[dict[Place, int
     )
 
 
-def _offsets(context: Context, group: str, positions: Mapping[Place, Position]) -> Iterator[ConsumerOffset]:
+def _offsets(
+    group: str, positions: Mapping[Place, Position], times: Mapping[Place, int]
+) -> Iterator[ConsumerOffset]:
     for (topic, partition), position in sorted(positions.items()):
         yield ConsumerOffset(
             consumer_id=group,
             topic=topic,
             partition=partition,
             offset=min(position.offset - 1, OFFSET_MAX),
-            modified_s=context.broker.clock.wall_ms() // 1000,
+            modified_s=times[TopicName(topic), partition] // 1000,
         )

@@ -1,17 +1,21 @@
 """Produce: each entry is recoded and appended, in the order of the request, and answered in that order."""
 
-import asyncio
-from typing import Any, Final
+from collections.abc import Sequence
+from typing import Final
 
-from onelog.broker.broker import Append, AppendResult, ProduceRules
+from onelog.binary.compression import Codec
+from onelog.broker.broker import Append, AppendResult, ProduceRules, Topic
 from onelog.errors import ErrorCode, OnelogError, TimedOut, Unsupported
 from onelog.model import TopicName
 from onelog.protocols.contract import Outcome
 from onelog.protocols.fluvio.connection import Request
 from onelog.protocols.fluvio.errors import FluvioRefusal
 from onelog.protocols.fluvio.handlers.context import DIALECT, Context, later
+from onelog.protocols.fluvio.handlers.objects import refuse_system_topic
+from onelog.protocols.fluvio.handlers.patience import within
 from onelog.protocols.fluvio.handlers.smartmodules import refuse_smartmodules
 from onelog.protocols.fluvio.messages.error import Code, Fault
+from onelog.protocols.fluvio.messages.objects import Compression
 from onelog.protocols.fluvio.messages.produce import (
     ProducedEntry,
     ProducedTopic,
@@ -20,7 +24,9 @@ from onelog.protocols.fluvio.messages.produce import (
     ProduceResponse,
     produced,
 )
+from onelog.protocols.fluvio.options import compression_of
 from onelog.protocols.fluvio.recordset import Intake
+from onelog.records.batch import Batch
 from onelog.ticket import Ticket, all_done
 
 # Fluvio's own bound on a batch.
@@ -30,6 +36,7 @@ RULES: Final = ProduceRules(dialect=DIALECT, batch_bytes_max=BATCH_BYTES_MAX)
 _NOT_HERE: Final = frozenset(
     (ErrorCode.UNKNOWN_TOPIC, ErrorCode.UNKNOWN_TOPIC_ID, ErrorCode.UNKNOWN_PARTITION)
 )
+_COMPRESSIONS: Final = {codec: Compression[codec.name] for codec in Codec}
 
 
 def produce(context: Context, request: Request) -> Outcome:
@@ -56,7 +63,7 @@ class _Produce:
         # Fluvio waits for copies, and not for long, when records are to be committed; else it does not wait.
         # Here all answers wait for the disk, and those may still be over before.
         if self._request.isolation < 0 and self._request.timeout_ms:
-            appended = _in_time(appended, self._request.timeout_ms)
+            appended = within(appended, self._request.timeout_ms, self._late)
         return later(appended, lambda _: self._response())
 
     def _entry(self, name: str, entry: ProduceEntry) -> Ticket[AppendResult | None]:
@@ -70,11 +77,14 @@ class _Produce:
             raise Unsupported(
                 f"transactional id {self._request.transactional_id!r:.80}: Fluvio's transactions"
             )
+        refuse_system_topic(topic)
+        known = self._context.broker.topic(topic)
         self._context.broker.describe_partition(topic, entry.partition)
         refuse_smartmodules(self._request.smartmodules)
         batches = self._intake.batches(entry.records or b"", where=f"{topic}/{entry.partition}")
         if not batches:
             return Ticket.resolved(None)
+        _check_compression(known, batches)
         [ticket] = self._context.broker.produce([Append(topic, entry.partition, batches)], rules=RULES)
         return ticket.then(lambda result: result)
 
@@ -87,14 +97,21 @@ class _Produce:
 
     def _said(self, entry: ProduceEntry, ticket: Ticket[AppendResult | None]) -> ProducedEntry:
         if not ticket.done:
-            late = TimedOut(f"a produce to partition {entry.partition}", self._request.timeout_ms)
-            return produced(entry.partition, self._context.refuse(late))
+            return produced(entry.partition, self._context.refuse(self._late()))
         if ticket.error is not None:
             return produced(entry.partition, self._fault(ticket.error))
         result = ticket.result()
         if result is None:
             return produced(entry.partition)
-        return produced(entry.partition, base_offset=result.first, log_start=result.log_start)
+        return produced(
+            entry.partition,
+            base_offset=result.first,
+            append_time_ms=max(result.timestamp_ms, 0),
+            log_start=result.log_start,
+        )
+
+    def _late(self) -> TimedOut:
+        return TimedOut("a produce", self._request.timeout_ms)
 
     def _fault(self, error: BaseException) -> Fault:
         fault = self._context.refuse(error)
@@ -102,15 +119,10 @@ class _Produce:
         return Code.NOT_LEADER_FOR_PARTITION if is_elsewhere else fault
 
 
-def _in_time(ticket: Ticket[Any], timeout_ms: int) -> Ticket[None]:
-    """Done when the other one is, or when the time is over."""
-    made: Ticket[None] = Ticket()
-
-    def finish(_: object = None) -> None:
-        timer.cancel()
-        if not made.done:
-            made.resolve(None)
-
-    timer = asyncio.get_running_loop().call_later(timeout_ms / 1000, finish)
-    ticket.add_callback(finish)
-    return made
+def _check_compression(topic: Topic, batches: Sequence[Batch]) -> None:
+    """Whether Fluvio's producers may use these codecs in this topic."""
+    allowed = compression_of(topic)
+    for batch in batches:
+        if allowed is not Compression.ANY and _COMPRESSIONS[batch.codec] is not allowed:
+            found = f"{topic.name}: a batch compressed by {batch.codec.name}; expected {allowed.name}"
+            raise FluvioRefusal(Code.COMPRESSION_ERROR, found)

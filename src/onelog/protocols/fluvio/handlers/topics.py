@@ -12,7 +12,7 @@ from onelog.protocols.fluvio.connection import Request
 from onelog.protocols.fluvio.errors import FluvioRefusal, other
 from onelog.protocols.fluvio.handlers.context import Context, later
 from onelog.protocols.fluvio.handlers.objects import SYSTEM_TOPIC, UNIT_NAME
-from onelog.protocols.fluvio.handlers.patience import after, within
+from onelog.protocols.fluvio.handlers.patience import after, behind_news, within
 from onelog.protocols.fluvio.handlers.watch import News
 from onelog.protocols.fluvio.messages.error import (
     Code,
@@ -76,7 +76,7 @@ def delete(context: Context, request: Request) -> Outcome:
     except (OnelogError, FluvioRefusal) as error:
         # What a cluster calls it that has no such thing.
         return Reply(_refused(context, "create error" if isinstance(error, _UnknownKind) else name, error))
-    return later(after(gone, 0), lambda done: _status(context, name, done), hold=True)
+    return later(behind_news(gone), lambda done: _status(context, name, done), hold=True)
 
 
 def update(context: Context, request: Request) -> Outcome:
@@ -91,7 +91,7 @@ def update(context: Context, request: Request) -> Outcome:
         grown = _widened(context, name, body.action.count)
     except (OnelogError, FluvioRefusal) as error:
         return Reply(_refused(context, name, error))
-    return later(after(grown, 0), lambda done: _status(context, name, done), hold=True)
+    return later(behind_news(grown), lambda done: _status(context, name, done), hold=True)
 
 
 def _widened(context: Context, name: str, count: int) -> Ticket[Topic]:

@@ -23,7 +23,8 @@ class News:
 
     def __init__(self, broker: Broker) -> None:
         self._broker = broker
-        self.topics = Feed(Label.TOPIC, lambda: all_topics(broker))
+        self.topics = Feed(Label.TOPIC, lambda: all_topics(broker), is_whole=True)
+        # A partition's marks move between its changes.
         self.partitions = Feed(Label.PARTITION, lambda: all_partitions(broker))
         broker.observe_topics(self._changed)
 

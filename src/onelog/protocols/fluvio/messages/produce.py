@@ -93,13 +93,16 @@ class ProduceResponse:
     throttle_ms: int = i32(since=1)
 
 
-def produced(partition: int, error: Fault = 0, *, base_offset: int = 0, log_start: int = 0) -> ProducedEntry:
+def produced(
+    partition: int, error: Fault = 0, *, base_offset: int = 0, append_time_ms: int = 0, log_start: int = 0
+) -> ProducedEntry:
     """What is said of an entry, in every version."""
     return ProducedEntry(
         partition=partition,
         code=code_of(error),
         error=error,
         base_offset=base_offset,
+        append_time_ms=append_time_ms,
         log_start=log_start,
     )
 

@@ -78,12 +78,13 @@ def _own(broker: Broker, address: Address) -> list[BrokerConfig]:
         "group.max.session.timeout.ms": ("int", str(settings.group_session_timeout_max_ms)),
         "group.max.size": ("int", str(settings.group_members_max)),
         "group.min.session.timeout.ms": ("int", str(settings.group_session_timeout_min_ms)),
-        "log.dir": ("string", path),
-        "log.dirs": ("string", path),
+        "log.dir": ("list", path),
+        "log.dirs": ("list", path),
         "log.retention.check.interval.ms": ("long", str(settings.retention_check_interval_ms)),
         "message.max.bytes": ("int", str(settings.message_bytes_max)),
         "node.id": ("int", str(broker.node_id)),
         "num.partitions": ("int", str(settings.partition_count_default)),
         "offset.metadata.max.bytes": ("int", str(settings.note_bytes_max)),
+        "offsets.retention.minutes": ("int", str(settings.position_retention_ms // 60_000)),
     }
     return [BrokerConfig(name, kind, value, is_set=True) for name, (kind, value) in values.items()]

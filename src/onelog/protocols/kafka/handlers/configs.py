@@ -7,6 +7,7 @@ from typing import TypeVar
 
 from onelog.broker.broker import AlterTopic, ListChange, SettingChange, SettingValue, Topic
 from onelog.errors import InvalidRequest, OnelogError
+from onelog.model import topic_name
 from onelog.protocols.contract import Later, Outcome
 from onelog.protocols.kafka.connection import Request
 from onelog.protocols.kafka.errors import Code
@@ -74,7 +75,7 @@ def _described(
     )
     try:
         if resource.resource_type == RESOURCE_TOPIC:
-            topic = context.broker.topic(resource.resource_name)
+            topic = context.broker.topic(topic_name(resource.resource_name))
             configs = [_of_topic(setting, body) for setting in context.broker.topic_settings(topic)]
         elif resource.resource_type == RESOURCE_BROKER:
             configs = _of_broker(context, resource.resource_name)
@@ -84,8 +85,9 @@ def _described(
         result.error_code = context.refuse(error)
         result.error_message = str(error)
         return result
-    wanted = resource.configuration_keys
-    result.configs = configs if wanted is None else [config for config in configs if config.name in wanted]
+    # None and no names at all ask for everything, as in Kafka.
+    wanted = resource.configuration_keys or [config.name for config in configs]
+    result.configs = [config for config in configs if config.name in wanted]
     return result
 
 
@@ -195,7 +197,9 @@ def _altered(context: Context, resource: WholeResource | AlterableResource) -> T
         raise InvalidRequest("the broker's settings are in its file; they do not change while it runs")
     if resource.resource_type != RESOURCE_TOPIC:
         raise _unknown_kind(resource.resource_type)
-    topic = context.broker.topic(resource.resource_name)
+    if not resource.resource_name:
+        raise InvalidRequest("no topic's name; the defaults of topics are those of the broker's file")
+    topic = context.broker.topic(topic_name(resource.resource_name))
     names = [config.name for config in resource.configs]
     if len(set(names)) != len(names):
         raise InvalidRequest(f"{topic.name}: a setting stands there twice")

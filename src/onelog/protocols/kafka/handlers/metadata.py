@@ -68,7 +68,10 @@ def _answer(
 ) -> MetadataResponseTopic:
     error = ticket.error
     if error is None:
-        return _topic(context, ticket.result(), request.body)
+        try:
+            return _topic(context, ticket.result(), request.body)
+        except OnelogError as gone:  # it was removed while the answer waited
+            error = gone
     return MetadataResponseTopic(
         error_code=context.refuse(error),
         name=asked.name if request.version >= BY_ID_SINCE else asked.name or "",

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from uuid import UUID
 
 from onelog.broker.broker import NewTopic, Spot, Topic
-from onelog.errors import InvalidPartitions, InvalidRequest, OnelogError
+from onelog.errors import InvalidConfig, InvalidPartitions, InvalidRequest, OnelogError
 from onelog.model import NO_TOPIC_ID
 from onelog.protocols.contract import Later, Outcome
 from onelog.protocols.kafka.connection import Request
@@ -56,10 +56,10 @@ def create_topics(context: Context, request: Request) -> Outcome:
         try:
             _check_once(f"topic {topic.name!r}", times[topic.name])
             count = _partition_count(topic, request.version, node_id)
+            settings = _settings(topic)
         except (OnelogError, KafkaRefusal) as error:
             _refuse(context, answer, error)
             continue
-        settings = {config.name: config.value for config in topic.configs}
         wanted.append(NewTopic(name=topic.name, partition_count=count, settings=settings))
         pending.append(answer)
 
@@ -95,6 +95,16 @@ def _partition_count(topic: CreatableTopic, version: int, node_id: int) -> int |
             f"{topic.name}: {replicas} replicas; expected {REPLICAS}, there is one broker",
         )
     return None if count == DEFAULT else count
+
+
+def _settings(topic: CreatableTopic) -> dict[str, str]:
+    settings = {}
+    for config in topic.configs:
+        if config.value is None:
+            expected = "a value; leave it out, and it gets its default"
+            raise InvalidConfig(key=config.name, value="null", expected=expected)
+        settings[config.name] = config.value
+    return settings
 
 
 def _assigned_count(topic: CreatableTopic, node_id: int) -> int:

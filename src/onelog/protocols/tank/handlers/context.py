@@ -5,11 +5,12 @@ from collections.abc import Callable
 from typing import Any, Final, TypeVar
 from uuid import UUID
 
-from onelog.broker.broker import Broker, PartitionInfo, Spot, Topic
+from onelog.broker.broker import Broker, PartitionInfo, ProduceRules, Spot, Topic
 from onelog.errors import OnelogError
 from onelog.metrics import LOSSES, REFUSALS
 from onelog.model import Isolation
 from onelog.protocols.contract import Later, Outcome, Reply, Session
+from onelog.protocols.tank.settings import TankSettings
 from onelog.ticket import Ticket, all_done
 
 T = TypeVar("T")
@@ -23,9 +24,10 @@ _FIRSTS_KEPT: Final = 1024
 class Context:
     """One connection, seen from its handlers. Owned by its handler."""
 
-    def __init__(self, broker: Broker, session: Session) -> None:
+    def __init__(self, broker: Broker, session: Session, settings: TankSettings) -> None:
         self.broker = broker
         self.session = session
+        self.rules = ProduceRules(dialect=DIALECT, batch_bytes_max=settings.frame_bytes_max)
         self._appends: set[Ticket[Any]] = set()
         self._firsts: dict[tuple[UUID, int], tuple[int, int]] = {}
 

@@ -15,6 +15,7 @@ from onelog.protocols.tank.messages.topics import (
     DiscoverTopicsRequest,
     ReloadConfigRequest,
 )
+from onelog.protocols.tank.settings import TankSettings
 
 if TYPE_CHECKING:
     from onelog.broker.broker import Broker
@@ -35,8 +36,8 @@ HANDLERS: Final[Mapping[type, Callable[[Context, Any], Outcome]]] = {
 class TankHandler:
     """The meaning side of one connection. What it waits for is cancelled by the pump, with the answers."""
 
-    def __init__(self, broker: "Broker", session: Session) -> None:
-        self._context = Context(broker, session)
+    def __init__(self, broker: "Broker", session: Session, settings: TankSettings) -> None:
+        self._context = Context(broker, session, settings)
 
     def handle(self, message: Any) -> Outcome:
         """Returns when the order is fixed."""

@@ -2,12 +2,11 @@
 
 from typing import Final
 
-from onelog.broker.broker import Append, AppendResult, ProduceRules, Topic
+from onelog.broker.broker import Append, AppendResult, Topic
 from onelog.errors import OnelogError, UnknownTopic
 from onelog.protocols.contract import Outcome
 from onelog.protocols.tank.errors import Code, produce_code
-from onelog.protocols.tank.framing import FRAME_BYTES_MAX
-from onelog.protocols.tank.handlers.context import DIALECT, Context, later
+from onelog.protocols.tank.handlers.context import Context, later
 from onelog.protocols.tank.messages.bundle import MESSAGES_MAX
 from onelog.protocols.tank.messages.produce import (
     ProduceEntry,
@@ -18,7 +17,6 @@ from onelog.protocols.tank.messages.produce import (
 from onelog.protocols.tank.recordset import batch_of
 from onelog.ticket import Ticket, all_done
 
-RULES: Final = ProduceRules(dialect=DIALECT, batch_bytes_max=FRAME_BYTES_MAX)
 _FOR_THE_WHOLE_TOPIC: Final = frozenset((Code.UNKNOWN_TOPIC, Code.READ_ONLY))
 
 
@@ -69,7 +67,7 @@ class _Produce:
         except OnelogError as error:
             return Ticket.refused(error)
         self._messages_left -= batch.record_count
-        [ticket] = broker.produce([Append(topic.name, entry.partition, [batch])], rules=RULES)
+        [ticket] = broker.produce([Append(topic.name, entry.partition, [batch])], rules=self._context.rules)
         return ticket
 
     def _response(self) -> ProduceResponse:

@@ -11,6 +11,9 @@
 Little endian; v is an unsigned varint of 32 bits. Numbers are offsets + 1. A bundle that is
 not sparse takes the numbers that come next. One counts for what it says only if its bytes say
 the same: one that lies is refused whole.
+
+Here messages become records that are objects, and back: what clients want. The broker's way,
+from a bundle's bytes to a batch's and back, is kernels.py, which says the same of every bundle.
 """
 
 from collections import Counter
@@ -23,6 +26,7 @@ from onelog.binary.errors import BinaryError
 from onelog.binary.varint import read_uvarint, write_uvarint
 from onelog.errors import InvalidRecord
 from onelog.model import OFFSET_MAX
+from onelog.protocols.tank.kernels import MESSAGE_BYTES_MIN
 from onelog.records.record import Record
 
 Buffer = bytes | bytearray | memoryview
@@ -43,7 +47,6 @@ KNOWN: Final = HAS_KEY | SAME_TIMESTAMP | NEXT_NUMBER
 MESSAGES_MAX: Final = 1 << 19
 UNPACKED_BYTES_MAX: Final = 64 << 20
 KEY_BYTES_MAX: Final = 255
-_MESSAGE_BYTES_MIN: Final = 2
 
 
 @dataclass(slots=True)
@@ -69,15 +72,22 @@ class Bundle:
 
 def decode_bundle(bundle: Buffer, *, where: str, messages_max: int = MESSAGES_MAX) -> Bundle:
     """A whole bundle; BinaryError or InvalidRecord where it is not what it says."""
+    head, body = open_bundle(bundle, where=where, messages_max=messages_max)
+    # One copy: slices of bytes are bytes, slices of a view would be copied one by one.
+    body = bytes(body)
+    return _read_sparse(body, head, where) if head.is_sparse else _read_messages(body, head)
+
+
+def open_bundle(bundle: Buffer, *, where: str, messages_max: int = MESSAGES_MAX) -> tuple[Head, Buffer]:
+    """The head of a bundle, and the bytes of its messages, not looked at yet."""
     view = memoryview(bundle)
     head = _read_head(view, where, messages_max)
-    # One copy: slices of bytes are bytes, slices of a view would be copied one by one.
-    body = bytes(view[head.body_at :])
+    body: Buffer = view[head.body_at :]
     if head.is_snappy:
         body = decompress(Codec.SNAPPY, body, bytes_max=UNPACKED_BYTES_MAX)
-    fits = head.count * _MESSAGE_BYTES_MIN <= len(body)
+    fits = head.count * MESSAGE_BYTES_MIN <= len(body)
     require(fits, where, f"{head.count} messages", f"those that {len(body)} bytes can hold")
-    return _read_sparse(body, head, where) if head.is_sparse else _read_messages(body, head)
+    return head, body
 
 
 def encode_bundle(
@@ -88,7 +98,24 @@ def encode_bundle(
     losses: Counter[str] | None = None,
 ) -> bytes:
     """Records with their offsets as one bundle, in TANK's own spelling."""
-    count = len(numbered)
+    out = bundle_head(
+        len(numbered),
+        first=numbered[0][0] + 1,
+        last=numbered[-1][0] + 1,
+        is_sparse=is_sparse,
+        is_snappy=is_snappy,
+    )
+    losses = Counter() if losses is None else losses
+    if not is_snappy:
+        _write_messages(out, numbered, losses, is_sparse=is_sparse)
+        return bytes(out)
+    body = bytearray()
+    _write_messages(body, numbered, losses, is_sparse=is_sparse)
+    return bytes(out) + snappy_block(body)
+
+
+def bundle_head(count: int, *, first: int, last: int, is_sparse: bool, is_snappy: bool) -> bytearray:
+    """What stands before the messages. first and last: the numbers of a sparse bundle's."""
     flags = (SNAPPY if is_snappy else 0) | (SPARSE if is_sparse else 0)
     out = bytearray()
     if count <= COUNT_MAX_IN_FLAGS:
@@ -97,17 +124,10 @@ def encode_bundle(
         out.append(flags)
         write_uvarint(out, count)
     if is_sparse:
-        first, last = numbered[0][0] + 1, numbered[-1][0] + 1
         out += first.to_bytes(8, "little")
         if count > 1:
             write_uvarint(out, last - first - 1)
-    losses = Counter() if losses is None else losses
-    if not is_snappy:
-        _write_messages(out, numbered, losses, is_sparse=is_sparse)
-        return bytes(out)
-    body = bytearray()
-    _write_messages(body, numbered, losses, is_sparse=is_sparse)
-    return bytes(out) + snappy_block(body)
+    return out
 
 
 def bundles(chunk: Buffer) -> Iterable[memoryview]:
