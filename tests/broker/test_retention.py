@@ -316,3 +316,21 @@ def test_files_that_cannot_be_let_go_keep_no_other_log_from_it(tmp_path: Path) -
             assert [type(failure) for failure in desk.failures] == [DiskFailed]
 
     run(story())
+
+
+def test_a_clock_that_jumps_ahead_or_back_changes_no_order_and_loses_nothing(tmp_path: Path) -> None:
+    async def story() -> None:
+        async with open_desk(tmp_path, settings=SMALL_FILES) as desk:
+            await desk.topic(settings={**SMALL, "retention.ms": str(7 * DAY_MS), "segment.ms": "60000"})
+            for number, jump_ms in enumerate((0, 900 * DAY_MS, -900 * DAY_MS, -30 * DAY_MS, 30 * DAY_MS)):
+                desk.clock.ahead_ms += jump_ms
+                for word in (str(number), f"{number} again"):
+                    await desk.append(batch(word, timestamp_ms=desk.clock.wall_ms()))
+                await desk.settle()
+                await desk.broker._parts.retention.check()
+            expected = [word for n in range(5) for word in (str(n), f"{n} again")]
+            assert values(desk.read()) == expected
+        async with open_desk(tmp_path, settings=SMALL_FILES) as desk:
+            assert values(desk.read()) == expected
+
+    run(story())

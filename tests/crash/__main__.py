@@ -2,7 +2,15 @@
 
 import sys
 
-from tests.crash import broker_kills, connections, power_cuts, spark_kills, sync_order, watchers
+from tests.crash import (
+    broker_kills,
+    connections,
+    many_partitions,
+    power_cuts,
+    spark_kills,
+    sync_order,
+    watchers,
+)
 
 
 def main() -> int:
@@ -13,6 +21,7 @@ def main() -> int:
         "no answer before its sync": sync_order.main([]),
         "broker killed 50 times": broker_kills.main(["--kills", "50"]),
         "10 000 connections of every dialect": connections.main([]),
+        "2 000 partitions with 1 024 files": many_partitions.main([]),
         "1 000 watchers while topics come and go": watchers.main([]),
         "Spark's driver killed 20 times": spark_kills.main(["--kills", "20"]),
     }

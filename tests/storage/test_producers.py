@@ -5,7 +5,7 @@ import pytest
 from onelog.errors import OutOfOrderSequence, StaleProducerEpoch
 from onelog.records.batch import Batch
 from onelog.storage.producers import Producers, Seen
-from tests.support.small_logs import batch_of
+from tests.support.small_logs import batch_of, committing, in_transaction
 
 
 def _batch(sequence: int, *, epoch: int = 0, count: int = 2, producer_id: int = 7) -> Batch:
@@ -101,3 +101,34 @@ def test_who_was_not_heard_of_for_long_is_forgotten() -> None:
     producers.expire(2500, expiry_ms=1000)
     assert producers.get(7) is None
     assert producers.get(8) is not None
+
+
+def test_a_marker_with_a_newer_epoch_replaces_its_producer_and_numbers_begin_again() -> None:
+    producers = _noted(_batch(0))
+    producers.note(committing(7, epoch=1), base=102, heard_ms=0, settled=0)
+    with pytest.raises(StaleProducerEpoch):
+        producers.check([_batch(2)])
+    with pytest.raises(OutOfOrderSequence, match="sequence 2; expected 0"):
+        producers.check([_batch(2, epoch=1)])
+    assert producers.check([_batch(0, epoch=1)]) == [None]
+
+
+def test_a_marker_of_the_same_epoch_leaves_the_numbers_alone() -> None:
+    producers = _noted(_batch(0))
+    producers.note(committing(7), base=102, heard_ms=0, settled=0)
+    assert producers.check([_batch(2)]) == [None]
+
+
+def test_a_marker_of_a_replaced_epoch_is_refused() -> None:
+    with pytest.raises(StaleProducerEpoch):
+        _noted(_batch(0, epoch=3)).check([committing(7, epoch=2)])
+
+
+def test_a_producer_whose_transaction_is_open_is_not_forgotten() -> None:
+    producers = Producers()
+    producers.note(in_transaction("a"), base=0, heard_ms=0, settled=0)
+    producers.expire(1000, expiry_ms=10)
+    assert len(producers) == 1
+    producers.note(committing(), base=1, heard_ms=0, settled=0)
+    producers.expire(1000, expiry_ms=10)
+    assert len(producers) == 0

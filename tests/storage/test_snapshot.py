@@ -7,7 +7,7 @@ import pytest
 from onelog.storage import snapshot
 from onelog.storage.producers import Producers, Seen
 from tests.support.simulated_disk import SimulatedDisk
-from tests.support.small_logs import batch_of
+from tests.support.small_logs import batch_of, committing, in_transaction
 
 
 def _producers() -> Producers:
@@ -67,3 +67,24 @@ def test_none_is_there() -> None:
     disk = SimulatedDisk(Random(0))
     disk.make_dir("orders-0")
     assert snapshot.load(disk, "orders-0", 0) is None
+
+
+def test_an_open_transaction_and_an_epoch_that_a_marker_raised_come_back() -> None:
+    producers = _producers()
+    producers.note(in_transaction("t", producer_id=7, sequence=6, epoch=3), base=50, heard_ms=600, settled=50)
+    producers.note(committing(8, epoch=4), base=51, heard_ms=901, settled=51)
+    again = snapshot.decoded(snapshot.encoded(producers, below=100))
+    assert again is not None
+    assert list(again.transactions.open_at(100)) == [(7, 50)]
+    eight = again.get(8)
+    assert eight is not None
+    assert eight.epoch == 4
+    assert again.check([batch_of("n", producer_id=8, producer_epoch=4, base_sequence=0)]) == [None]
+
+
+def test_a_transaction_that_began_behind_the_offset_is_left_out() -> None:
+    producers = _producers()
+    producers.note(in_transaction("t", producer_id=7, sequence=6, epoch=3), base=50, heard_ms=600, settled=50)
+    again = snapshot.decoded(snapshot.encoded(producers, below=50))
+    assert again is not None
+    assert list(again.transactions.open_at(100)) == []

@@ -5,9 +5,19 @@ from random import Random
 import pytest
 
 from onelog.storage import layout
+from onelog.storage.log import LogSettings
 from onelog.storage.verify import Verdict, check_log
 from tests.support.simulated_disk import SimulatedDisk
-from tests.support.small_logs import ROOT, batch_of, fill, open_log, open_store, write
+from tests.support.small_logs import (
+    ROOT,
+    aborting,
+    batch_of,
+    fill,
+    in_transaction,
+    open_log,
+    open_store,
+    write,
+)
 
 DIRECTORY = f"{ROOT}/orders-0"
 
@@ -119,3 +129,34 @@ def test_a_log_that_still_runs_over_is_read_to_its_end(disk: SimulatedDisk) -> N
     log = open_log(open_store(disk))
     fill(log, 3, first=12)
     assert _checked(disk, was_clean=False).findings == []
+
+
+def _transactional() -> SimulatedDisk:
+    """An aborted transaction over three segments, after a clean stop."""
+    disk = SimulatedDisk(Random(0))
+    store = open_store(disk)
+    log = open_log(store, settings=LogSettings(segment_bytes=1))
+    for batch in (in_transaction("a"), batch_of("b"), aborting(), batch_of("c")):
+        log.append([batch], leader_epoch=0, now_ms=0)
+    write(log)
+    log.close()
+    store.close()
+    return disk
+
+
+def test_an_aborted_transaction_is_where_its_marker_says() -> None:
+    disk = _transactional()
+    assert _checked(disk).findings == []
+    (path,) = _names(disk, ".txnindex")
+    disk.open(path).truncate(0)
+    assert ["0 aborted transactions" in finding for finding in _checked(disk).findings] == [True]
+    disk.open(path).write_at(0, [b"x" * 34])
+    assert ["of another form" in finding for finding in _checked(disk).findings] == [True]
+
+
+def test_a_hole_is_a_finding_but_in_a_log_that_was_compacted(disk: SimulatedDisk) -> None:
+    disk.unlink(_names(disk, ".log")[1])
+    findings = _checked(disk).findings
+    assert ["where the one before ends" in finding for finding in findings] == [True]
+    disk.open(f"{DIRECTORY}/{layout.COMPACTED}", create=True)
+    assert _checked(disk).findings == []

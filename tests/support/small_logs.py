@@ -6,6 +6,7 @@ from uuid import UUID
 from weakref import WeakKeyDictionary
 
 from onelog.records.batch import Batch
+from onelog.records.control import Marker, Verdict, build_marker
 from onelog.records.record import Record
 from onelog.storage import ends as roots
 from onelog.storage.adoption import adopt
@@ -50,11 +51,37 @@ def batch_of(
     producer_id: int = -1,
     producer_epoch: int = -1,
     base_sequence: int = -1,
+    transactional: bool = False,
 ) -> Batch:
     """One batch; its records are a millisecond apart."""
     records = [Record(None, v.encode(), timestamp_ms + i) for i, v in enumerate(values)]
     return Batch.build(
-        records, producer_id=producer_id, producer_epoch=producer_epoch, base_sequence=base_sequence
+        records,
+        producer_id=producer_id,
+        producer_epoch=producer_epoch,
+        base_sequence=base_sequence,
+        transactional=transactional,
+    )
+
+
+def in_transaction(*values: str, producer_id: int = 7, sequence: int = 0, epoch: int = 0) -> Batch:
+    """A batch of a transaction."""
+    return batch_of(
+        *values, producer_id=producer_id, producer_epoch=epoch, base_sequence=sequence, transactional=True
+    )
+
+
+def aborting(producer_id: int = 7, *, epoch: int = 0) -> Batch:
+    """The marker that undoes a producer's transaction."""
+    return build_marker(
+        Marker(Verdict.ABORTED, 0), producer_id=producer_id, producer_epoch=epoch, timestamp_ms=1000
+    )
+
+
+def committing(producer_id: int = 7, *, epoch: int = 0) -> Batch:
+    """The marker that makes a producer's transaction true."""
+    return build_marker(
+        Marker(Verdict.COMMITTED, 0), producer_id=producer_id, producer_epoch=epoch, timestamp_ms=1000
     )
 
 

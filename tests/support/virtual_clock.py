@@ -14,12 +14,13 @@ START_MS = 1_800_000_000_000
 
 @dataclass
 class VirtualClock:
-    """Both clocks of the contract, moved together, by hand."""
+    """Both clocks of the contract, moved together, by hand. ahead_ms: how wrong the wall's is."""
 
     now_ms: int = START_MS
+    ahead_ms: int = 0
 
     def wall_ms(self) -> int:
-        return self.now_ms
+        return self.now_ms + self.ahead_ms
 
     def monotonic_s(self) -> float:
         return (self.now_ms - START_MS) / 1000

@@ -15,6 +15,7 @@ from uuid import uuid4
 from onelog import metrics as m
 from onelog.broker.catalog import Catalog
 from onelog.broker.committer import Committer
+from onelog.broker.compactor import Compactor
 from onelog.broker.fetch import Fetching
 from onelog.broker.groups import rows as group_rows
 from onelog.broker.groups.expiry import Expiry
@@ -142,6 +143,14 @@ class Parts:
         self.subscribers = Subscribers(served=served)
         self.holdings = GroupHoldings(groups=self.groups, positions=self.positions, catalog=catalog)
         self.expiry = self._expiry(clock, settings)
+        self.compactor = Compactor(
+            served=served,
+            committer=self.committer,
+            files=self.files,
+            clock=clock,
+            metrics=metrics,
+            interval_ms=settings.compaction_check_interval_ms,
+        )
         self.retention = Retention(
             served=served,
             catalog=catalog,
@@ -209,6 +218,7 @@ class Parts:
         self.topics.start(self.loaded.partitions)
         self._metrics.add_collector(self._collect)
         self.retention.start()
+        self.compactor.start()
         self.space.start()
         self.positions.start()
         self.groups.start()
@@ -228,6 +238,7 @@ class Parts:
             stops.push_async_callback(self.topics.close)
             stops.callback(self.groups.close)
             stops.callback(self.expiry.close)
+            stops.push_async_callback(self.compactor.close)
             stops.callback(self.retention.close)
             stops.callback(self.space.close)
         partitions = [partition for _, partition in self.served.partitions()]
@@ -255,7 +266,10 @@ class Parts:
     def _sort_out(self) -> None:
         state = self.loaded.state
         alive = {str(topic.name): (topic.id, topic.partition_count) for topic in state.by_name.values()}
-        for path in self._store.sort_out(alive, list(state.removed)).strays:
+        found = self._store.sort_out(alive, list(state.removed))
+        if found.kafkas:
+            LOG.warning("%s: Kafka's own; left alone and not served", ", ".join(sorted(found.kafkas)))
+        for path in found.strays:
             LOG.warning("%s: belongs to no topic; it is left alone and not served", path)
         self.topics.forget_removed()
 

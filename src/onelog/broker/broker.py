@@ -53,6 +53,7 @@ from onelog.clock import Clock
 from onelog.errors import OnelogError
 from onelog.metrics import Metrics
 from onelog.model import Isolation, ProducerId, TopicId, TopicName, View
+from onelog.records.control import Marker
 from onelog.storage.log import Marks
 from onelog.storage.store import Store
 from onelog.ticket import Ticket
@@ -202,6 +203,14 @@ class Broker:
         Batches have passed records.batch.check_produced and records.codec.validate.
         """
         return self._parts.producing.produce(appends, rules)
+
+    def end_transaction(
+        self, topic: str, partition: int, marker: Marker, *, producer_id: int, producer_epoch: int
+    ) -> Ticket[AppendResult]:
+        """The end of a producer's transaction in one partition. Whoever decided it has it durable already."""
+        return self._parts.producing.end_transaction(
+            topic, partition, marker, producer_id=producer_id, producer_epoch=producer_epoch
+        )
 
     def place(self, topic: str, key: bytes | None) -> int:
         """The partition for a record whose dialect leaves that to the broker."""

@@ -112,7 +112,7 @@ class Fetching:
         if isolation is Isolation.READ_COMMITTED and batches:
             aborted = partition.aborted(read.offset, offset_next)
         if view is View.CLEAN:
-            batches = [batch for batch in batches if not batch.is_control and not _is_aborted(batch, aborted)]
+            batches = [batch for batch in batches if _has_committed_records(batch, aborted)]
         return ReadResult(batches, partition.marks, partition.leader_epoch, offset_next, aborted)
 
     def _count(self, results: Results, dialect: str | None) -> None:
@@ -131,7 +131,14 @@ def _is_final(result: ReadResult | OnelogError, isolation: Isolation) -> bool:
     return bool(result.batches) and result.offset_next < visible_end(result.marks, isolation)
 
 
-def _is_aborted(batch: Batch, aborted: Sequence[Aborted]) -> bool:
+def _has_committed_records(batch: Batch, aborted: Sequence[Aborted]) -> bool:
+    """Whether readers without the notion of transactions get it. Compaction leaves batches without records."""
+    return batch.record_count > 0 and not batch.is_control and not is_aborted(batch, aborted)
+
+
+def is_aborted(batch: Batch, aborted: Sequence[Aborted]) -> bool:
+    """Whether the batch belongs to one of these transactions."""
     return batch.is_transactional and any(
-        a.producer_id == batch.producer_id and a.first_offset <= batch.base_offset for a in aborted
+        a.producer_id == batch.producer_id and a.first_offset <= batch.base_offset <= a.last_offset
+        for a in aborted
     )

@@ -1,5 +1,6 @@
 """Where things stand in a log: its ends, the record of a time, and the partition as a whole."""
 
+from onelog.broker.fetch import is_aborted
 from onelog.broker.partition import Partition, visible_end
 from onelog.broker.topics.served import Served
 from onelog.broker.values import OffsetAt, PartitionInfo, Spot
@@ -42,7 +43,10 @@ def _first_record(partition: Partition, isolation: Isolation) -> OffsetAt:
     start = at = partition.marks.start
     while batches := partition.read(at, bytes_max=0, isolation=isolation):
         [batch] = batches
-        if not batch.is_control:
+        is_undone = isolation is Isolation.READ_COMMITTED and is_aborted(
+            batch, partition.aborted(batch.base_offset, batch.offset_end)
+        )
+        if not batch.is_control and not is_undone:
             for offset, record in batch.numbered(offset_start=start):
                 return OffsetAt(offset, record.timestamp_ms, partition.leader_epoch)
         at = batch.offset_end

@@ -30,6 +30,7 @@ from onelog.errors import (
 from onelog.model import Isolation, TopicName
 from onelog.records.batch import Batch
 from onelog.records.codec import validate
+from onelog.records.control import Marker, build_marker
 from onelog.storage.log import Appended, Found, Marks, PartitionLog, SegmentInfo
 from onelog.ticket import Ticket
 
@@ -61,6 +62,7 @@ class Partition:
         self._waiters: dict[Waiter, None] = {}
         self._start_decided = 0
         self._unseen: deque[tuple[int, int]] = deque()
+        self._is_held = False
         self._held_span = 0
         if log is not None:
             committer.attach(log, on_visible=self._tell_waiters, on_unreadable=self._close_unreadable)
@@ -137,6 +139,15 @@ class Partition:
         self._unseen.append((appended.next, sum(batch.size for batch in batches)))
         return self._committer.stage(log, appended.base, appended.next, appended.buffers, result)
 
+    def end_transaction(
+        self, marker: Marker, *, producer_id: int, producer_epoch: int, now_ms: int
+    ) -> Ticket[AppendResult]:
+        """A producer's transaction ends here. That it ends so is durable already, wherever that is known."""
+        batch = build_marker(
+            marker, producer_id=producer_id, producer_epoch=producer_epoch, timestamp_ms=now_ms
+        )
+        return self.append([batch], now_ms=now_ms)
+
     def read(
         self,
         offset: int,
@@ -195,7 +206,11 @@ class Partition:
 
     def aborted(self, first: int, end: int) -> list[Aborted]:
         """The transactions of this range that were undone."""
-        return [Aborted(producer_id, offset) for producer_id, offset in self.log.aborted(first, end)]
+        with self._closing_when_damaged():
+            return [
+                Aborted(undone.producer_id, undone.first, undone.last)
+                for undone in self.log.aborted(first, end)
+            ]
 
     def check_epoch(self, leader_epoch: int) -> None:
         """Whether the asker knows who leads; -1 is not asked."""
@@ -290,8 +305,13 @@ class Partition:
         size = 0
         while self._unseen and self._unseen[0][0] <= visible:
             size += self._unseen.popleft()[1]
+        # A marker is small, and lets readers of committed data see all that it was held back for.
+        was_held, self._is_held = self._is_held, self.log.marks.stable < visible
         for waiter in list(self._waiters):
-            waiter.seen(size)
+            if was_held:
+                waiter.wake()
+            else:
+                waiter.seen(size)
 
 
 def closed_because(error: OnelogError, *, topic: TopicName, partition: int) -> PartitionClosed:

@@ -14,9 +14,10 @@ from onelog.broker.topics.settings import TopicPolicy
 from onelog.broker.traffic import Traffic
 from onelog.broker.values import Append, AppendResult, ProduceRules
 from onelog.clock import Clock
-from onelog.errors import InvalidTimestamp, OnelogError, RecordTooLarge
+from onelog.errors import InvalidRecord, InvalidTimestamp, OnelogError, RecordTooLarge
 from onelog.metrics import Metrics
 from onelog.records.batch import Batch
+from onelog.records.control import Marker
 from onelog.records.record import TimestampType
 from onelog.ticket import Ticket
 
@@ -35,6 +36,20 @@ class Producing:
         """One ticket each, in their order; the order in the logs is fixed on return."""
         now_ms = self._clock.wall_ms()
         return [self._append(append, rules, now_ms) for append in appends]
+
+    def end_transaction(
+        self, topic: str, partition: int, marker: Marker, *, producer_id: int, producer_epoch: int
+    ) -> Ticket[AppendResult]:
+        """A producer's transaction ends in this partition, as was durably decided."""
+        try:
+            return self._served.partition(topic, partition).end_transaction(
+                marker,
+                producer_id=producer_id,
+                producer_epoch=producer_epoch,
+                now_ms=self._clock.wall_ms(),
+            )
+        except OnelogError as error:
+            return Ticket.refused(error)
 
     def _append(self, append: Append, rules: ProduceRules, now_ms: int) -> Ticket[AppendResult]:
         try:
@@ -64,12 +79,23 @@ def _judged(
             raise RecordTooLarge(
                 topic=partition.topic, partition=partition.index, size=batch.size, size_max=size_max
             )
+    if policy.compaction is not None:
+        for batch in batches:
+            _judge_keys(partition, batch)
     if policy.restamps:
         return [batch.restamped(now_ms) for batch in batches]
     if rules.kafka_rules:
         for batch in batches:
             _judge_time(partition, batch, policy, now_ms)
     return batches
+
+
+def _judge_keys(partition: Partition, batch: Batch) -> None:
+    """Nothing could ever replace a record without a key."""
+    for index, record in enumerate(batch.records()):
+        if record.key is None:
+            where = f"{partition.topic}/{partition.index}"
+            raise InvalidRecord(where, "a record without a key, in a topic that is compacted", index=index)
 
 
 def _judge_time(partition: Partition, batch: Batch, policy: TopicPolicy, now_ms: int) -> None:

@@ -13,6 +13,7 @@ from onelog.broker.partition import Partition
 from onelog.broker.topics.files import TopicFiles
 from onelog.broker.topics.rows import start_raised
 from onelog.broker.topics.served import Served
+from onelog.broker.trusted_clock import TrustedClock
 from onelog.broker.values import Spot, Topic
 from onelog.clock import Clock
 from onelog.errors import OffsetOutOfRange, OnelogError
@@ -37,7 +38,7 @@ class Retention:
         self._catalog = catalog
         self._committer = committer
         self._files = files
-        self._clock = clock
+        self._clock = TrustedClock(clock)
         self._interval_s = interval_ms / 1000
         self._loop = asyncio.get_running_loop()
         self._timer: asyncio.TimerHandle | None = None
@@ -71,7 +72,7 @@ class Retention:
 
     def check(self) -> Ticket[None]:
         """Raise the starts of all logs whose oldest segments are too old, or too much."""
-        now_ms = self._clock.wall_ms()
+        now_ms = self._clock.now_ms()
         raised: list[tuple[Topic, Partition, int]] = []
         for topic, partition in self._served.partitions():
             if partition.is_open:

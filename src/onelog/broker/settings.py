@@ -58,6 +58,9 @@ class BrokerSettings:
     retention_check_interval_ms: int = setting(
         300_000, help="How often retention looks for segments that may go.", unit="ms"
     )
+    compaction_check_interval_ms: int = setting(
+        15_000, help="How often compaction looks for logs that are dirty enough.", unit="ms"
+    )
     fetch_wait_max_ms: int = setting(
         300_000, help="The longest that a fetch waits for records, whatever it asks for.", unit="ms"
     )

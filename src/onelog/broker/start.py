@@ -12,6 +12,7 @@ from uuid import uuid4
 
 from onelog import metrics as m
 from onelog.broker import directory
+from onelog.broker.adoption import adopt
 from onelog.broker.catalog import Catalog, Statement
 from onelog.broker.positions import rows as position_rows
 from onelog.broker.positions.state import PositionsState, apply, beyond
@@ -43,6 +44,7 @@ def start(store: Store, catalog: Catalog, *, settings: BrokerSettings, metrics: 
     if directory_id is None:
         directory_id = uuid4()
         catalog.write_now([directory.named(directory_id)])
+    adopt(store, catalog)
     started = Started(topic_rows.load(catalog.rows), position_rows.load(catalog.rows))
     known = Known(
         directory=directory_id,

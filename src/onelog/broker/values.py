@@ -130,10 +130,11 @@ class Read:
 
 @dataclass(frozen=True, slots=True)
 class Aborted:
-    """A transaction that was undone: its producer, and where its records begin."""
+    """A transaction that was undone: its producer, where its records begin, and where its marker stands."""
 
     producer_id: int
     first_offset: int
+    last_offset: int
 
 
 @dataclass(slots=True)

@@ -16,6 +16,7 @@ from onelog.storage import layout
 from onelog.storage.catalog import CatalogFile
 from onelog.storage.disk import RealDisk, StoreRefused
 from onelog.storage.ends import UNSAID, Said
+from onelog.storage.foreign import OWN_TOPICS
 from onelog.storage.frames import LogKey
 from onelog.storage.home import is_half_made, topic_id_of
 from onelog.storage.layout import LogDir, Role
@@ -162,7 +163,9 @@ def _size(path: str) -> int:
 
 
 def _judge_other(directory: str, meaning: LogDir | None, is_removed: bool, verdict: Verdict) -> None:
-    if is_removed or (meaning is not None and meaning.role is Role.DELETE):
+    if meaning is not None and meaning.topic in OWN_TOPICS:
+        verdict.notes.append(f"{directory}: Kafka's own; left alone and not served.")
+    elif is_removed or (meaning is not None and meaning.role is Role.DELETE):
         verdict.notes.append(f"{directory}: of a deleted topic; the next start removes it.")
     elif meaning is not None and meaning.role is Role.LIVE and is_half_made(_DISK, directory):
         verdict.notes.append(f"{directory}: half-made; the next start or write sees to it.")

@@ -45,6 +45,7 @@ CODEC_MASK = 0x07
 APPEND_TIME_BIT = 0x08
 TRANSACTIONAL_BIT = 0x10
 CONTROL_BIT = 0x20
+HORIZON_BIT = 0x40
 
 Fields = tuple[int, int, int, int, int, int, int, int, int, int, int, int, int]
 

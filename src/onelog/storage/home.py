@@ -10,6 +10,7 @@ from uuid import UUID
 
 from onelog.storage import layout
 from onelog.storage.disk import Disk
+from onelog.storage.whole import write_files
 
 
 @dataclass(frozen=True)
@@ -31,6 +32,17 @@ class Home:
     def name(self) -> str:
         """The log as people call it."""
         return f"{self.topic}/{self.partition}"
+
+    @property
+    def was_compacted(self) -> bool:
+        """Whether offsets may be missing between its batches."""
+        return self.disk.exists(layout.join(self.path, layout.COMPACTED))
+
+    def note_compacted(self) -> None:
+        """From now on offsets may be missing: durable before the first one is."""
+        if not self.was_compacted:
+            write_files(self.disk, {layout.join(self.path, layout.COMPACTED): b""})
+        self.disk.sync_dir(self.path)
 
     def make(self) -> None:
         """The directory is there, says whose it is, and stays so whatever happens.

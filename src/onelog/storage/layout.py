@@ -12,9 +12,11 @@ The names are Kafka's, so that its tools find their way:
       onelog.tail.<32 hex>-3              records of a refused log that are not in its segments
       orders-3/                           partition 3 of the topic "orders"
         partition.metadata                the id of the topic it belongs to
+        onelog.compacted                  empty; there if offsets may be missing: it was compacted
         00000000000000001000.log          record batches from offset 1000 on
         00000000000000001000.index        offset -> position, sparse
         00000000000000001000.timeindex    time -> offset, sparse
+        00000000000000001000.txnindex     the transactions whose abort stands in the segment, if any
         00000000000000001000.snapshot     the producers of everything before
       orders-3.<32 hex>-delete/           of a deleted topic, about to go
       orders-3.<32 hex>-stray/            of nobody that the catalog knows; kept for people
@@ -32,6 +34,7 @@ CLEAN_STOP = ".kafka_cleanshutdown"
 FORMAT = "onelog.format"
 CATALOG = "onelog.db"
 METADATA = "partition.metadata"
+COMPACTED = "onelog.compacted"
 ENDS = "onelog.ends"
 COMMIT_PREFIX = "onelog.commit."
 TAIL_PREFIX = "onelog.tail."
@@ -46,6 +49,7 @@ ASIDE_SUFFIX = ".new"
 LOG_SUFFIX = ".log"
 INDEX_SUFFIX = ".index"
 TIME_INDEX_SUFFIX = ".timeindex"
+TRANSACTION_INDEX_SUFFIX = ".txnindex"
 SNAPSHOT_SUFFIX = ".snapshot"
 
 # The first form had no commit log; a directory of it is adopted once.
@@ -59,7 +63,7 @@ _NAME_LENGTH_MAX = 255
 _LIVE = re.compile(r"(.+)-(\d{1,10})")
 _MOVED = re.compile(r"(.+)-(\d{1,10})\.([0-9a-f]{32})-(delete|stray|future)")
 _TAIL_FILE = re.compile(re.escape(TAIL_PREFIX) + r"([0-9a-f]{32})-(\d{1,10})")
-_SEGMENT_FILE = re.compile(r"(\d{20})(\.log|\.index|\.timeindex|\.snapshot)")
+_SEGMENT_FILE = re.compile(r"(\d{20})(\.log|\.index|\.timeindex|\.txnindex|\.snapshot)")
 
 
 class Role(Enum):

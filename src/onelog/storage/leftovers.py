@@ -33,7 +33,7 @@ def remove_leftovers(home: Home, said: Said | None) -> None:
     else:
         remove_newer(home, than=said.base)
         _cut(disk, layout.join(home.path, layout.segment_file(said.base)), said.length)
-        for suffix in (layout.INDEX_SUFFIX, layout.TIME_INDEX_SUFFIX):
+        for suffix in (layout.INDEX_SUFFIX, layout.TIME_INDEX_SUFFIX, layout.TRANSACTION_INDEX_SUFFIX):
             disk.unlink(layout.join(home.path, layout.segment_file(said.base, suffix)))
     disk.sync_dir(home.path)
 

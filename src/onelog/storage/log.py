@@ -12,16 +12,14 @@ system calls only. When to write what is decided above; so is what the settings 
 """
 
 from bisect import bisect_right
-from collections.abc import Generator, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from collections.abc import Generator, Iterator, Sequence
+from contextlib import contextmanager
 from itertools import chain
-from typing import NamedTuple
 from uuid import UUID
 
-from onelog.errors import DiskFailed, DiskFull, OffsetOutOfRange, PartitionClosed
+from onelog.errors import OffsetOutOfRange, PartitionClosed
 from onelog.records.batch import Batch
-from onelog.storage import lookup
+from onelog.storage import layout, lookup, rest, undone
 from onelog.storage.disk import Buffer
 from onelog.storage.ends import Said
 from onelog.storage.frames import Entry, LogKey
@@ -29,12 +27,13 @@ from onelog.storage.handles import Handles
 from onelog.storage.home import Home
 from onelog.storage.leftovers import remove_leftovers
 from onelog.storage.lookup import Found
+from onelog.storage.marks import Appended, Marks, Repeated
 from onelog.storage.producers import Producers, append_time_ms
-from onelog.storage.removal import RemovalJob, SegmentRemoval
+from onelog.storage.removal import SUFFIXES, RemovalJob, SegmentRemoval
 from onelog.storage.segment import LogRefused, Segment, SegmentInfo
 from onelog.storage.tail import FramePlace, Tail
-from onelog.storage.whole import write_files
-from onelog.storage.writing import LogSettings, Plan, SettleJob, give_up, index_files, publish
+from onelog.storage.transactions import Undone
+from onelog.storage.writing import LogSettings, Plan, SettleJob, give_up, publish
 
 __all__ = [
     "Appended",
@@ -54,43 +53,6 @@ __all__ = [
 INDEXES_KEPT = 4
 # What planning may do in one breath, in batches.
 PLANNED_AT_ONCE = 32
-
-
-class Marks(NamedTuple):
-    """How far a log is what. Each is an offset, exclusive but for start."""
-
-    start: int
-    settled: int
-    stable: int
-    durable: int
-    written: int
-    appended: int
-
-    def check(self) -> "Marks":
-        """Themselves, in their order."""
-        assert 0 <= self.start <= self.written
-        assert self.settled <= self.durable <= self.written <= self.appended
-        assert self.stable <= self.written
-        return self
-
-
-@dataclass(frozen=True, slots=True)
-class Appended:
-    """Batches that have their offsets; buffers are their bytes as they will stand in the log."""
-
-    base: int
-    next: int
-    timestamp_ms: int
-    buffers: list[Buffer]
-
-
-@dataclass(frozen=True, slots=True)
-class Repeated:
-    """Batches that were in the log already, at these offsets; true once that part is durable."""
-
-    base: int
-    next: int
-    timestamp_ms: int
 
 
 class PartitionLog:
@@ -126,12 +88,20 @@ class PartitionLog:
         self._is_planning = False
         self._rolls_at_ms: int | None = None
         self._refusal: str | None = None
+        self._held: Sequence[Segment] = ()
+        self.cleaned = 0
+        """Below this offset the log was compacted. Not known at a start: then all of it is, once."""
         if segments:
             end = segments[-1].offset_end
         elif end is None:
             end = start
         # Not checked: where a start reads the tail back, the log may begin in it.
-        self.marks = Marks(start, end, end, end, end, end)
+        self.marks = Marks(start, end, producers.transactions.stable(end), end, end, end)
+
+    @property
+    def handles(self) -> Handles:
+        """The open files of its directory, and others'."""
+        return self._handles
 
     @property
     def name(self) -> str:
@@ -235,14 +205,18 @@ class PartitionLog:
         if offset > self.marks.settled:
             self._tail.note_frame(FramePlace(offset, lsn, before))
         if offset > self.marks.written:
-            stable = offset if self.is_os else self.marks.stable
-            self.marks = self.marks._replace(written=offset, stable=stable)
+            self.marks = self.marks._replace(written=offset)
+            self._note_stable()
 
     def note_durable(self, offset: int) -> None:
         """A sync covers everything below the offset."""
         if offset > self.marks.durable:
-            stable = max(self.marks.stable, offset)
-            self.marks = self.marks._replace(durable=offset, stable=stable).check()
+            self.marks = self.marks._replace(durable=offset)
+            self._note_stable()
+            self.marks.check()
+
+    def _note_stable(self) -> None:
+        self.marks = self.marks._replace(stable=self.producers.transactions.stable(self.visible))
 
     def tail_entries(self) -> list[Entry]:
         """What frames have of the tail, to be kept when the log cannot be settled."""
@@ -307,6 +281,7 @@ class PartitionLog:
         self._segments.extend(publish(job.pieces))
         for piece in job.pieces:
             self._keep_warm(piece.segment)
+        self.producers.transactions.forget_below(self._segments[-1].base_offset)
         end = job.offset_end
         self._tail.drop(job.batch_count, settled=end)
         self.note_durable(end)
@@ -320,7 +295,7 @@ class PartitionLog:
         give_up(job.pieces)
 
     def read(self, offset: int, *, bytes_max: int, offset_max: int) -> list[Batch]:
-        """Whole batches, the first being the one that holds `offset`, none reaching beyond offset_max.
+        """Whole batches from the one that holds `offset` on, or the first behind it; none beyond offset_max.
 
         No more than bytes_max in all, but for the first one, so that readers get on.
         """
@@ -333,8 +308,10 @@ class PartitionLog:
                     part = segment.read(offset, bytes_max=left, offset_max=offset_max, at_least_one=not found)
                     self._keep_warm(segment)
                     found += part
-                    if not part or part[-1].offset_end != segment.offset_end:
+                    is_cut = part[-1].offset_end != segment.offset_end if part else bool(found)
+                    if is_cut or segment.offset_end >= offset_max:
                         return found
+                    # Nothing found at all is a hole up to the segment's end: it was compacted.
                     offset = segment.offset_end
                     left = bytes_max - sum(b.size for b in found)
         return found + self._tail.read(offset, bytes_max=left, offset_max=offset_max, at_least_one=not found)
@@ -368,10 +345,47 @@ class PartitionLog:
             self._handles.forget(segment.path)
         return SegmentRemoval(self.home.disk, self.home.path, [s.base_offset for s in leaving])
 
-    def aborted(self, first: int, end: int) -> list[tuple[int, int]]:
-        """(producer id, first offset) of transactions in this range that were aborted. None yet."""
+    def sealed_segments(self) -> list[Segment]:
+        """Those that are not written to any more, oldest first."""
+        return [segment for segment in self._segments if segment.sealed]
+
+    @contextmanager
+    def holding(self, segments: Sequence[Segment]) -> Iterator[None]:
+        """These are about to be replaced: they are not removed meanwhile."""
+        self._held = segments
+        try:
+            yield
+        finally:
+            self._held = ()
+
+    def replace(self, old: Sequence[Segment], *, size: int, has_undone: bool) -> None:
+        """One segment has the names of these: it is read from now on."""
+        place = self._segments.index(old[0])
+        assert self._segments[place : place + len(old)] == list(old)
+        new = Segment.standing(
+            self._handles,
+            self.home.path,
+            old[0].base_offset,
+            offset_end=old[-1].offset_end,
+            size=size,
+            index=None,
+        )
+        new.has_undone = has_undone
+        self._segments[place : place + len(old)] = [new]
+        self._warm = [segment for segment in self._warm if segment not in old]
+        for segment in old:
+            for suffix in SUFFIXES:
+                name = layout.segment_file(segment.base_offset, suffix)
+                self._handles.forget(layout.join(self.home.path, name))
+
+    def aborted(self, first: int, end: int) -> list[Undone]:
+        """The transactions that touch this range and were aborted. Readers see what is stable only."""
         assert first <= end
-        return []
+        at = self._number_of(first)
+        with self._closing_when_refused():
+            return undone.find(
+                self._segments[at:], self.producers.transactions, first, end, before=self._segments[:at]
+            )
 
     def tidy(self) -> None:
         """Before a clean stop: remove what an attempt to settle has left behind."""
@@ -388,20 +402,11 @@ class PartitionLog:
         """
         is_whole = bool(self._segments) and not self._tail and self._job is None and self._refusal is None
         if leaves_index and is_whole and not self._has_index:
-            self._leave_index(index_files(self._segments[-1]))
+            rest.leave(self.home.disk, self._segments[-1], self.producers)
         if self._job is not None:
             give_up(self._job.pieces)
             self._job = None
         self._handles.forget(self.home.path)
-
-    def _leave_index(self, files: Mapping[str, bytes]) -> None:
-        # Nobody depends on it, so a full disk is no reason not to close.
-        try:
-            write_files(self.home.disk, files)
-        except (DiskFull, DiskFailed):
-            with suppress(DiskFull, DiskFailed):
-                for path in files:
-                    self.home.disk.unlink(path)
 
     def _keep_warm(self, segment: Segment) -> None:
         """Remember that a sealed segment's index was used; forget that of the one used longest ago."""
@@ -416,14 +421,17 @@ class PartitionLog:
     def _leaving(self) -> list[Segment]:
         leaving: list[Segment] = []
         for segment in self._segments[:-1]:
-            if segment.offset_end > self.marks.start:
+            if segment.offset_end > self.marks.start or segment in self._held:
                 break
             leaving.append(segment)
         return leaving
 
     def _segments_from(self, offset: int) -> Iterator[Segment]:
-        first = bisect_right(self._segments, offset, key=lambda s: s.base_offset) - 1
-        yield from self._segments[max(first, 0) :]
+        yield from self._segments[self._number_of(offset) :]
+
+    def _number_of(self, offset: int) -> int:
+        """Which segment has this offset, or would have it."""
+        return max(bisect_right(self._segments, offset, key=lambda s: s.base_offset) - 1, 0)
 
     def _batches_from_time(self, timestamp_ms: int) -> Iterator[Batch]:
         """The segments' batches among which the first record of this time or later is."""

@@ -1,8 +1,9 @@
-"""What is known of the producers that number their batches: the last five of each.
+"""What is known of the producers that number their batches: the last five of each, and their transactions.
 
 Derived from the batches of the log and nothing else, so it cannot disagree with them. A
 batch that comes a second time is recognised and answered as the first time; one that
-leaves a gap, or comes from a producer that was replaced, is refused.
+leaves a gap, or comes from a producer that was replaced, is refused. A marker with a newer
+epoch replaces its producer, too: the numbers begin again at 0.
 """
 
 from collections import deque
@@ -14,10 +15,13 @@ from onelog.errors import OutOfOrderSequence, StaleProducerEpoch
 from onelog.model import OFFSET_MAX
 from onelog.records.batch import Batch
 from onelog.records.record import TimestampType
+from onelog.storage.transactions import Transactions
 
 # Clients send up to five batches without waiting.
 BATCHES_KEPT = 5
 EXPIRY_MS = 86_400_000
+# What stands for the sequences of a marker, which has none: 0 comes next.
+NO_SEQUENCE = -1
 _SEQUENCES = 1 << 31
 
 
@@ -79,6 +83,8 @@ class Producer:
     def note(self, batch: Batch, *, base: int, heard_ms: int, settled: int) -> None:
         """The batch is in the log, from offset base on; what ends at `settled` or before is written."""
         self.heard_ms = max(self.heard_ms, heard_ms)
+        if batch.is_control and self.seen and batch.producer_epoch <= self.epoch:
+            return
         self.seen.append(
             Seen(
                 epoch=batch.producer_epoch,
@@ -96,10 +102,11 @@ class Producer:
 class Producers:
     """The producers of one log, by id."""
 
-    __slots__ = ("_by_id",)
+    __slots__ = ("_by_id", "transactions")
 
     def __init__(self) -> None:
         self._by_id: dict[int, Producer] = {}
+        self.transactions = Transactions()
 
     def __len__(self) -> int:
         return len(self._by_id)
@@ -117,6 +124,8 @@ class Producers:
         verdicts: list[Seen | None] = []
         for batch in batches:
             if not is_numbered(batch):
+                if batch.is_control:
+                    self._check_marker(batch)
                 verdicts.append(None)
                 continue
             known = ahead.get(batch.producer_id) or self._by_id.get(batch.producer_id)
@@ -132,9 +141,15 @@ class Producers:
             ahead[batch.producer_id] = after
         return verdicts
 
+    def _check_marker(self, batch: Batch) -> None:
+        known = self._by_id.get(batch.producer_id)
+        if known is not None and batch.producer_epoch < known.epoch:
+            raise StaleProducerEpoch(batch.producer_id, batch.producer_epoch, known.epoch)
+
     def note(self, batch: Batch, *, base: int, heard_ms: int, settled: int) -> None:
         """The batch is in the log, from offset base on; what ends at `settled` or before is written."""
-        if not is_numbered(batch):
+        self.transactions.note(batch, base=base, settled=settled)
+        if not is_numbered(batch) and not (batch.is_control and batch.producer_id >= 0):
             return
         known = self._by_id.get(batch.producer_id)
         if known is None:
@@ -150,8 +165,11 @@ class Producers:
         return self._by_id.items()
 
     def expire(self, now_ms: int, *, expiry_ms: int = EXPIRY_MS) -> None:
-        """Forget those not heard of for long."""
-        for producer_id in [i for i, p in self._by_id.items() if now_ms - p.heard_ms >= expiry_ms]:
+        """Forget those not heard of for long, but none whose transaction is open."""
+        silent = [i for i, p in self._by_id.items() if now_ms - p.heard_ms >= expiry_ms]
+        for producer_id in silent:
+            if self.transactions.is_open(producer_id):
+                continue
             del self._by_id[producer_id]
 
 

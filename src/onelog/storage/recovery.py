@@ -30,6 +30,7 @@ from onelog.storage.log import FramePlace, PartitionLog, SettleJob
 from onelog.storage.replay import Replay, commit_files, commit_paths, has_frames, seen_end
 from onelog.storage.segment import LogRefused
 from onelog.storage.standing import Standing, Walker, bases_of, check_identity, file_size, require
+from onelog.storage.swap import complete
 from onelog.storage.writing import LogSettings
 
 
@@ -164,6 +165,8 @@ class Recovery:
             said = None if last is None else last.logs.get(key, Said(0, 0, 0))
             try:
                 self._claim(home)
+                if self._disk.exists(home.path):
+                    complete(home)
                 found.logs[key] = self._opened(found, home, facts, said)
             except LogRefused as refusal:
                 found.refused[key] = refusal

@@ -14,7 +14,13 @@ from onelog.storage.disk import Disk
 from onelog.storage.home import Home, topic_id_of
 from onelog.storage.layout import LogDir, Role
 
-SUFFIXES = (layout.LOG_SUFFIX, layout.INDEX_SUFFIX, layout.TIME_INDEX_SUFFIX, layout.SNAPSHOT_SUFFIX)
+SUFFIXES = (
+    layout.LOG_SUFFIX,
+    layout.INDEX_SUFFIX,
+    layout.TIME_INDEX_SUFFIX,
+    layout.TRANSACTION_INDEX_SUFFIX,
+    layout.SNAPSHOT_SUFFIX,
+)
 
 
 class RemovalJob(Protocol):

@@ -14,6 +14,7 @@ from onelog.storage import index as indexes
 from onelog.storage import layout
 from onelog.storage.handles import Handles
 from onelog.storage.index import Index
+from onelog.storage.transactions import Undone
 from onelog.storage.walk import CHUNK_BYTES, batch_bytes, sane_batch, walk
 
 # How many places where a reader stopped are remembered, for when it comes again.
@@ -44,7 +45,7 @@ class SegmentInfo:
 class Segment:
     """One file of batches and its indexes. Owned by its log."""
 
-    __slots__ = ("_hints", "_index", "_is_index_read", "_is_time_known", "_max_timestamp_ms", "base_offset", "created_ms", "directory", "handles", "offset_end", "path", "sealed", "size")  # fmt: skip
+    __slots__ = ("_hints", "_index", "_is_index_read", "_is_time_known", "_max_timestamp_ms", "base_offset", "created_ms", "directory", "handles", "has_undone", "offset_end", "path", "sealed", "size", "undone")  # fmt: skip
 
     def __init__(self, handles: Handles, directory: str, base_offset: int, *, created_ms: int) -> None:
         self.handles = handles
@@ -55,6 +56,8 @@ class Segment:
         self.size = 0
         self.created_ms = created_ms
         self.sealed = False
+        self.has_undone = False
+        self.undone: list[Undone] | None = None
         self._index: Index | None = Index()
         self._is_index_read = False
         self._is_time_known = False
@@ -132,6 +135,7 @@ class Segment:
         """Give the memory back; a sealed segment's index is read again when needed."""
         if self.sealed:
             self._index = None
+            self.undone = None
 
     def read(self, offset: int, *, bytes_max: int, offset_max: int, at_least_one: bool) -> list[Batch]:
         """Whole batches from the one that holds `offset` on, none reaching beyond offset_max.

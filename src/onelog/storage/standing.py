@@ -4,12 +4,12 @@ Sealed segments are taken as they are; from the last snapshot that has enough be
 over the active segment, the batches are walked by their headers.
 """
 
-from collections.abc import Iterable
 from dataclasses import dataclass, field
 from itertools import pairwise
 
+from onelog.errors import CorruptBatch, InvalidRecord
 from onelog.records.batch import Batch
-from onelog.storage import layout, snapshot
+from onelog.storage import layout, snapshot, undone
 from onelog.storage.disk import DiskFile
 from onelog.storage.handles import Handles
 from onelog.storage.home import Home, is_half_made, topic_id_of
@@ -73,21 +73,22 @@ def file_size(handles: Handles, path: str) -> int:
 class Walker:
     """One pass over the segments of one log, with files of its own."""
 
-    def __init__(self, home: Home, own: Handles, settings: LogSettings) -> None:
+    def __init__(self, home: Home, own: Handles, settings: LogSettings, *, has_holes: bool = False) -> None:
         self._home = home
         self._own = own
         self._settings = settings
+        self._has_holes = has_holes or home.was_compacted
         self.standing = Standing()
 
     def sealed(self, bases: list[int]) -> None:
         """All segments but the last: each ends where the next one begins."""
         for base, following in pairwise(bases):
             size = file_size(self._own, layout.join(self._home.path, layout.segment_file(base)))
-            self.standing.segments.append(
-                Segment.standing(
-                    self._own, self._home.path, base, offset_end=following, size=size, index=None
-                )
+            segment = Segment.standing(
+                self._own, self._home.path, base, offset_end=following, size=size, index=None
             )
+            segment.has_undone = self._home.disk.exists(undone.path_of(segment))
+            self.standing.segments.append(segment)
         self._derive_producers(self.standing.segments, bases[-1])
 
     def active(self, file: DiskFile, base: int, *, said: int, is_checked: bool) -> Segment:
@@ -100,7 +101,7 @@ class Walker:
         for at, batch in walk(file, position=0, end=said):
             # The checksum leaves out the base offset and the leader epoch, so a tear within
             # these is seen by their order only.
-            in_order = batch.base_offset == offset and batch.leader_epoch >= epoch
+            in_order = self._follows(batch, offset) and batch.leader_epoch >= epoch
             if not in_order or (is_checked and not is_intact(batch)):
                 break
             index.note(
@@ -110,7 +111,7 @@ class Walker:
                 timestamp_ms=batch.max_timestamp_ms,
                 interval_bytes=self._settings.index_interval_bytes,
             )
-            self._note(batch, offset)
+            self._note(batch)
             if not at:
                 created_ms = batch.max_timestamp_ms
             position, offset, epoch = at + batch.size, batch.offset_end, batch.leader_epoch
@@ -120,6 +121,10 @@ class Walker:
         segment.created_ms = created_ms
         self.standing.segments.append(segment)
         return segment
+
+    def _follows(self, batch: Batch, offset: int) -> bool:
+        """Whether the batch may come where this offset is next."""
+        return batch.base_offset == offset or (self._has_holes and batch.base_offset > offset)
 
     def handed_over(self, handles: Handles) -> Standing:
         """The result, reading through other handles from now on."""
@@ -142,19 +147,39 @@ class Walker:
             known = snapshot.load(self._home.disk, self._home.path, segment.base_offset)
         self.standing.producers = Producers() if known is None else known
         for segment in reversed(behind):
-            end = self._note_all((batch for _, batch in segment.batches()), segment.base_offset)
-            if end != segment.offset_end:
+            end = self._note_all(segment)
+            if end > segment.offset_end or (end < segment.offset_end and not self._has_holes):
                 raise segment.damaged(segment.size)
+            known_here = undone.of_segment(
+                self.standing.producers.transactions.undone, segment.base_offset, segment.offset_end
+            )
+            segment.has_undone = bool(known_here)
+        self._end_derivation(active_base)
 
-    def _note_all(self, batches: Iterable[Batch], offset: int) -> int:
-        for batch in batches:
-            if batch.base_offset != offset:
-                break
-            self._note(batch, offset)
+    def _end_derivation(self, active_base: int) -> None:
+        known = snapshot.load(self._home.disk, self._home.path, active_base)
+        found = self.standing.producers.transactions
+        if known is not None:
+            # Compaction takes away the markers of transactions of which nothing else is left, so
+            # one that an older snapshot calls open may have ended on the way.
+            found.only_open(dict(known.transactions.open_at(active_base)))
+        found.forget_below(active_base)
+
+    def _note_all(self, segment: Segment) -> int:
+        """The offset behind its last batch."""
+        offset = segment.base_offset
+        for position, batch in segment.batches():
+            if not self._follows(batch, offset):
+                raise segment.damaged(position)
+            self._note(batch)
             offset = batch.offset_end
         return offset
 
-    def _note(self, batch: Batch, offset: int) -> None:
-        self.standing.producers.note(
-            batch, base=offset, heard_ms=batch.max_timestamp_ms, settled=batch.offset_end
-        )
+    def _note(self, batch: Batch) -> None:
+        try:
+            self.standing.producers.note(
+                batch, base=batch.base_offset, heard_ms=batch.max_timestamp_ms, settled=batch.offset_end
+            )
+        except (CorruptBatch, InvalidRecord) as error:
+            # Of a marker, the only batch that is looked into.
+            raise LogRefused(f"{self._home.path}: {error}") from error

@@ -19,6 +19,7 @@ from onelog.storage.catalog import CatalogFile
 from onelog.storage.commit_log import CommitLog, CommitLogSettings
 from onelog.storage.disk import Disk, Held, StoreRefused
 from onelog.storage.ends import Ends
+from onelog.storage.foreign import OWN_TOPICS
 from onelog.storage.frames import LogKey
 from onelog.storage.handles import Handles
 from onelog.storage.home import Home, is_half_made, topic_id_of
@@ -38,6 +39,8 @@ class SortedOut:
 
     strays: list[str] = field(default_factory=list)
     removed: list[str] = field(default_factory=list)
+    kafkas: set[str] = field(default_factory=set)
+    """Kafka's own topics, which stay as they are."""
 
 
 class Store:
@@ -101,6 +104,11 @@ class Store:
         return self._recovered is not None
 
     @property
+    def is_unclaimed(self) -> bool:
+        """Whether no root of ours was ever there: the directory is new, Kafka's, or of the first form."""
+        return not self.disk.exists(layout.join(self.path, layout.ENDS))
+
+    @property
     def commit_log(self) -> CommitLog:
         """The commit log of this open. There once recover() has returned."""
         assert self._commit_log is not None
@@ -120,6 +128,9 @@ class Store:
         run_all: does system calls for many logs, in threads perhaps.
         """
         self._removed.update(known.removed)
+        if self.is_unclaimed:
+            # What they say of Kafka's logs is in the catalog now.
+            _remove_marks(self.disk, self.path)
         recovery = Recovery(
             self.disk,
             self.path,
@@ -150,7 +161,9 @@ class Store:
             if not self.disk.is_dir(path):
                 continue
             meaning = layout.log_dir(name)
-            if meaning is None or meaning.role in (Role.STRAY, Role.FUTURE):
+            if meaning is not None and meaning.topic in OWN_TOPICS and meaning.topic not in alive:
+                found.kafkas.add(meaning.topic)
+            elif meaning is None or meaning.role in (Role.STRAY, Role.FUTURE):
                 found.strays.append(path)
             elif meaning.role is Role.DELETE:
                 self._end_removal(path, alive, found)
@@ -275,14 +288,19 @@ def _make_root(disk: Disk, path: str) -> None:
 
 
 def _take_over(disk: Disk, path: str) -> bool:
-    """Whether the last stop was clean. Its mark is gone afterwards, durably."""
+    """Whether the last stop was clean. Its mark is gone afterwards, durably, if the directory is ours."""
     _check_format(disk, path)
-    mark = layout.join(path, layout.CLEAN_STOP)
-    was_clean = disk.exists(mark)
+    was_clean = disk.exists(layout.join(path, layout.CLEAN_STOP))
+    if disk.exists(layout.join(path, layout.ENDS)):
+        _remove_marks(disk, path)
+    return was_clean
+
+
+def _remove_marks(disk: Disk, path: str) -> None:
+    """What a clean stop leaves for Kafka is not true any more."""
     for name in (layout.CLEAN_STOP, layout.RECOVERY_POINTS, layout.LOG_STARTS):
         disk.unlink(layout.join(path, name))
     disk.sync_dir(path)
-    return was_clean
 
 
 def _check_format(disk: Disk, path: str) -> None:

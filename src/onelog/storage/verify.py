@@ -11,10 +11,12 @@ from itertools import pairwise
 from struct import Struct
 
 from onelog.records.batch import Batch
-from onelog.storage import layout, snapshot
+from onelog.storage import layout, snapshot, transactions
 from onelog.storage.disk import Disk
 from onelog.storage.ends import Said
 from onelog.storage.index import OFFSET_ENTRY, TIME_ENTRY
+from onelog.storage.transactions import Transactions
+from onelog.storage.undone import of_segment
 from onelog.storage.walk import is_intact, walk
 
 
@@ -60,15 +62,16 @@ def check_log(
             verdict.find(directory, "no segment", f"segments up to offset {start}")
         return
     stands = bases[0]
+    own = Own(disk, directory, bases[0])
     for base, following in [*pairwise(bases), (bases[-1], None)]:
-        if base != stands:
+        if base != stands and not own.may_skip(stands, base):
             verdict.find(
                 _path(directory, base), f"first offset {base}", f"{stands}, where the one before ends"
             )
         is_active = following is None
         length = said.length if said is not None and is_active else None
         stands = _Check(
-            disk, directory, base, verdict, is_active=is_active, was_clean=was_clean, length=length
+            disk, directory, base, verdict, own=own, is_active=is_active, was_clean=was_clean, length=length
         ).end()
     if said is not None and stands != said.next:
         verdict.find(_path(directory, bases[-1]), f"records up to offset {stands}", str(said.next))
@@ -95,6 +98,19 @@ def _path(directory: str, base: int, suffix: str = layout.LOG_SUFFIX) -> str:
     return layout.join(directory, layout.segment_file(base, suffix))
 
 
+class Own:
+    """What is known of a log when one of its segments begins: derived from those before."""
+
+    def __init__(self, disk: Disk, directory: str, base: int) -> None:
+        known = snapshot.load(disk, directory, base)
+        self.transactions = Transactions() if known is None else known.transactions
+        self._has_holes = disk.exists(layout.join(directory, layout.COMPACTED))
+
+    def may_skip(self, offset: int, following: int) -> bool:
+        """Whether the offsets between may be missing."""
+        return self._has_holes and offset <= following
+
+
 class _Check:
     """One segment and the files beside it."""
 
@@ -105,10 +121,12 @@ class _Check:
         base: int,
         verdict: Verdict,
         *,
+        own: Own,
         is_active: bool,
         was_clean: bool,
         length: int | None,
     ) -> None:
+        self._own = own
         self._disk = disk
         self._directory = directory
         self._base = base
@@ -144,6 +162,7 @@ class _Check:
         if not self._is_active or self._has_index:
             self._check_offset_index(offset)
             self._check_time_index(offset)
+            self._check_transaction_index(offset)
         self._check_snapshot()
         return offset
 
@@ -162,7 +181,7 @@ class _Check:
 
     def _is_right(self, path: str, at: int, batch: Batch, offset: int, epoch: int) -> bool:
         found: list[tuple[str, str]] = []
-        if batch.base_offset != offset:
+        if batch.base_offset != offset and not self._own.may_skip(offset, batch.base_offset):
             found.append((f"base offset {batch.base_offset}", str(offset)))
         if batch.leader_epoch < epoch:
             found.append((f"leader epoch {batch.leader_epoch}", f"{epoch} or later"))
@@ -176,6 +195,7 @@ class _Check:
 
     def _note(self, at: int, batch: Batch) -> None:
         self._verdict.batches += 1
+        self._own.transactions.note(batch, base=batch.base_offset, settled=batch.offset_end)
         self._last_offsets[at] = batch.last_offset
         if batch.max_timestamp_ms > self._max_timestamp_ms:
             self._max_timestamp_ms = batch.max_timestamp_ms
@@ -203,8 +223,36 @@ class _Check:
             if self._times.get(self._base + relative) != timestamp_ms:
                 found = f"entry {number} says that offset {self._base + relative} is the first of {timestamp_ms} ms"
                 self._verdict.find(path, found, f"a batch below offset {offset_end} that is")
-        if not self._is_active and last != self._max_timestamp_ms and self._disk.exists(path):
+        if (
+            not self._is_active
+            and last != self._max_timestamp_ms
+            and self._disk.exists(path)
+            and offset_end > self._base
+        ):
             self._verdict.find(path, f"newest record of {last} ms", f"{self._max_timestamp_ms} ms")
+
+    def _check_transaction_index(self, offset_end: int) -> None:
+        path = _path(self._directory, self._base, layout.TRANSACTION_INDEX_SUFFIX)
+        data = b""
+        if self._disk.exists(path):
+            file = self._disk.open(path)
+            try:
+                data = file.pread(0, file.size())
+            finally:
+                file.close()
+        told = transactions.decoded(data, base_offset=self._base, offset_end=offset_end)
+        undone = of_segment(self._own.transactions.undone, self._base, offset_end)
+        self._own.transactions.forget_below(offset_end)
+        if told is None:
+            self._verdict.find(
+                path, f"{len(data)} bytes of another form", "aborted transactions of the segment"
+            )
+        elif {(each.producer_id, each.last) for each in undone} - {
+            (each.producer_id, each.last) for each in told
+        }:
+            self._verdict.find(
+                path, f"{len(told)} aborted transactions", f"{len(undone)}, as the markers say"
+            )
 
     def _check_snapshot(self) -> None:
         path = _path(self._directory, self._base, layout.SNAPSHOT_SUFFIX)

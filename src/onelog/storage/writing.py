@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 from onelog.errors import DiskFull
 from onelog.records.batch import Batch
-from onelog.storage import layout, snapshot
+from onelog.storage import layout, snapshot, transactions
 from onelog.storage.disk import Buffer, DiskFile
 from onelog.storage.handles import Handles
 from onelog.storage.home import Home
@@ -19,6 +19,8 @@ from onelog.storage.index import RELATIVE_MAX, IndexMark
 from onelog.storage.leftovers import remove_newer
 from onelog.storage.producers import Producers
 from onelog.storage.segment import Segment
+from onelog.storage.transactions import Undone
+from onelog.storage.undone import of_segment
 from onelog.storage.whole import write_files
 
 
@@ -44,6 +46,7 @@ class Piece:
     bytes_added: int = 0
     files: dict[str, bytes] | None = None
     mark: IndexMark | None = None
+    undone: list[Undone] = field(default_factory=list)
 
 
 class SettleJob:
@@ -169,7 +172,10 @@ class Plan:
             snapshot_path = layout.join(
                 self._home.path, layout.segment_file(base_offset, layout.SNAPSHOT_SUFFIX)
             )
-            last.files = index_files(last.segment)
+            last.undone = of_segment(
+                self._producers.transactions.undone, last.segment.base_offset, base_offset
+            )
+            last.files = index_files(last.segment, last.undone)
             last.files[snapshot_path] = snapshot.encoded(self._producers, below=base_offset)
         segment = Segment(self._handles, self._home.path, base_offset, created_ms=now_ms)
         self.pieces.append(Piece(segment, position=0, offset_end=base_offset, is_new=True))
@@ -209,6 +215,7 @@ def publish(pieces: Sequence[Piece]) -> list[Segment]:
         )
         if piece.files is not None:
             piece.segment.seal()
+            piece.segment.has_undone = bool(piece.undone)
         if piece.is_new:
             fresh.append(piece.segment)
     return fresh
@@ -221,12 +228,14 @@ def give_up(pieces: Sequence[Piece]) -> None:
             piece.segment.index.cut(piece.mark)
 
 
-def index_files(segment: Segment) -> dict[str, bytes]:
+def index_files(segment: Segment, undone: Sequence[Undone]) -> dict[str, bytes]:
     """What a segment's index files are to hold, by path."""
     content = {
         layout.INDEX_SUFFIX: segment.index.offset_bytes(),
         layout.TIME_INDEX_SUFFIX: segment.index.time_bytes(),
     }
+    if undone:
+        content[layout.TRANSACTION_INDEX_SUFFIX] = transactions.encoded(undone)
     return {
         layout.join(segment.directory, layout.segment_file(segment.base_offset, suffix)): data
         for suffix, data in content.items()

@@ -22,13 +22,19 @@ from onelog.broker.topics.settings import (
 from onelog.broker.values import ListChange, Topic
 from onelog.errors import InvalidConfig
 from onelog.model import TopicName
+from onelog.storage.compaction import CompactionPolicy
 from onelog.storage.log import LogSettings
 from onelog.storage.retention import Limits
 
 HONOURED = {
     "index.interval.bytes",
     "durability",
+    "cleanup.policy",
+    "delete.retention.ms",
+    "max.compaction.lag.ms",
     "max.message.bytes",
+    "min.cleanable.dirty.ratio",
+    "min.compaction.lag.ms",
     "message.timestamp.after.max.ms",
     "message.timestamp.before.max.ms",
     "message.timestamp.type",
@@ -116,11 +122,9 @@ def test_every_default_is_accepted_as_it_is_shown(setting: TopicSetting) -> None
 @pytest.mark.parametrize(
     ("name", "text"),
     [
-        ("cleanup.policy", "compact"),
         ("compression.type", "zstd"),
         ("min.insync.replicas", "2"),
         ("preallocate", "true"),
-        ("min.cleanable.dirty.ratio", "0.6"),
         ("flush.messages", "1"),
     ],
 )
@@ -174,12 +178,17 @@ def test_the_defaults_make_this_policy() -> None:
 
 def test_every_honoured_setting_is_in_the_policy() -> None:
     own = {
+        "cleanup.policy": "compact,delete",
+        "delete.retention.ms": "9",
         "durability": "os",
         "index.interval.bytes": "1",
+        "max.compaction.lag.ms": "11",
         "max.message.bytes": "2",
         "message.timestamp.after.max.ms": "3",
         "message.timestamp.before.max.ms": "4",
         "message.timestamp.type": "LogAppendTime",
+        "min.cleanable.dirty.ratio": "0.25",
+        "min.compaction.lag.ms": "10",
         "retention.bytes": "5",
         "retention.ms": "6",
         "segment.bytes": "7",
@@ -193,6 +202,32 @@ def test_every_honoured_setting_is_in_the_policy() -> None:
     assert policy.restamps
     assert policy.limits == Limits(retention_bytes=5, retention_ms=6)
     assert policy.log == LogSettings(segment_bytes=7, segment_ms=8, index_interval_bytes=1)
+    assert policy.compaction == CompactionPolicy(
+        dirty_ratio_min=0.25, tombstone_ms=9, lag_min_ms=10, lag_max_ms=11
+    )
+
+
+def test_what_is_only_compacted_has_no_limits_and_what_is_only_deleted_is_not_compacted() -> None:
+    compacted = policy_of({"cleanup.policy": "compact", "retention.ms": "5"})
+    assert (compacted.limits, compacted.compaction) == (Limits(), CompactionPolicy())
+    assert policy_of({}).compaction is None
+
+
+@pytest.mark.parametrize("text", ["", "shred", "compact,shred"])
+def test_old_records_are_compacted_or_deleted_or_both(text: str) -> None:
+    with pytest.raises(InvalidConfig, match="compact or delete, or both"):
+        checked("cleanup.policy", text)
+
+
+@pytest.mark.parametrize("text", ["-0.1", "1.1", "nan"])
+def test_a_ratio_lies_between_0_and_1(text: str) -> None:
+    with pytest.raises(InvalidConfig, match="0 to 1"):
+        checked("min.cleanable.dirty.ratio", text)
+
+
+def test_the_shortest_time_uncompacted_is_no_longer_than_the_longest() -> None:
+    with pytest.raises(InvalidConfig, match=r"at most 5, which is max\.compaction\.lag\.ms"):
+        changed({"max.compaction.lag.ms": "5"}, {"min.compaction.lag.ms": "6"})
 
 
 def test_all_settings_are_described_and_the_own_ones_marked() -> None:
@@ -230,9 +265,8 @@ def test_words_are_added_to_a_list_and_taken_from_it_as_it_stands() -> None:
     name = "cleanup.policy"
     assert changed({}, {name: ListChange(added=" delete ,delete")}) == {name: "delete"}
     assert changed({name: "delete"}, {name: ListChange(removed="compact")}) == {name: "delete"}
-    with pytest.raises(InvalidConfig, match="only value that has an effect"):
-        changed({}, {name: ListChange(added="compact")})
-    with pytest.raises(InvalidConfig, match="only value that has an effect"):
+    assert changed({}, {name: ListChange(added="compact")}) == {name: "delete,compact"}
+    with pytest.raises(InvalidConfig, match="compact or delete, or both"):
         changed({}, {name: ListChange(removed="delete")})
 
 

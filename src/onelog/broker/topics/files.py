@@ -8,6 +8,7 @@ import asyncio
 import logging
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
+from typing import Any
 
 from onelog import metrics as m
 from onelog.broker.committer import Committer
@@ -40,7 +41,7 @@ class TopicFiles:
         self._committer = committer
         self._on_failure = on_failure
         self._segments_removed = metrics.series(m.SEGMENTS_REMOVED)
-        self._running: set[asyncio.Future[int]] = set()
+        self._running: set[asyncio.Future[Any]] = set()
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="onelog-files")
 
     def load(self, topic: Topic, rows: Mapping[tuple[TopicId, int], PartitionRow]) -> list[Partition]:
@@ -102,6 +103,17 @@ class TopicFiles:
                 self._run(partition.log.remove_segments().run).add_done_callback(self._removed)
         except OnelogError as error:
             self._stop_unless_full(error)
+
+    def run(self, work: Callable[[], object]) -> "asyncio.Future[object]":
+        """Something else about a log's files, in one order with removals."""
+        running = asyncio.get_running_loop().run_in_executor(self._thread, work)
+        self._running.add(running)
+        running.add_done_callback(self._running.discard)
+        return running
+
+    def stop(self, error: OnelogError) -> None:
+        """What was asked for here has failed so that nothing can be believed any more."""
+        self._on_failure(error)
 
     def _run(self, work: Callable[[], int]) -> "asyncio.Future[int]":
         running = asyncio.get_running_loop().run_in_executor(self._thread, work)

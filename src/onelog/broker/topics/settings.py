@@ -11,11 +11,13 @@ from enum import Enum
 
 from onelog.broker.values import ListChange, SettingChange, SettingValue, Topic
 from onelog.errors import InvalidConfig
+from onelog.storage.compaction import CompactionPolicy
 from onelog.storage.log import LogSettings
 from onelog.storage.retention import Limits
 
 INT_MAX = (1 << 31) - 1
 LONG_MAX = (1 << 63) - 1
+CLEANUP = "cleanup.policy"
 DURABILITY = "durability"
 CREATE_TIME = "CreateTime"
 LOG_APPEND_TIME = "LogAppendTime"
@@ -58,12 +60,18 @@ def _honoured(
 _MAX = str(LONG_MAX)
 
 TABLE: tuple[TopicSetting, ...] = (
-    TopicSetting("cleanup.policy", "list", "delete", "What happens to old segments: they are deleted."),
+    _honoured(
+        CLEANUP,
+        "list",
+        "delete",
+        "What happens to old records: their segments are deleted, or of each key the last one is kept.",
+        words=("compact", "delete"),
+    ),
     TopicSetting("compression.gzip.level", "int", "-1", "How hard gzip tries; batches stay as sent."),
     TopicSetting("compression.lz4.level", "int", "9", "How hard lz4 tries; batches stay as sent."),
     TopicSetting("compression.type", "string", "producer", "The codec on disk: the producer's own."),
     TopicSetting("compression.zstd.level", "int", "3", "How hard zstd tries; batches stay as sent."),
-    TopicSetting("delete.retention.ms", "long", "86400000", "How long compaction keeps tombstones."),
+    _honoured("delete.retention.ms", "long", "86400000", "How long compaction keeps tombstones."),
     _honoured(
         DURABILITY,
         "string",
@@ -79,7 +87,7 @@ TABLE: tuple[TopicSetting, ...] = (
     TopicSetting("leader.replication.throttled.replicas", "list", "", "Leaders that are slowed down."),
     TopicSetting("local.retention.bytes", "long", "-2", "Bytes kept here when others are remote."),
     TopicSetting("local.retention.ms", "long", "-2", "Time kept here when older ones are remote."),
-    TopicSetting("max.compaction.lag.ms", "long", _MAX, "The longest that a record stays uncompacted."),
+    _honoured("max.compaction.lag.ms", "long", _MAX, "The longest that a record stays uncompacted.", low=1),
     _honoured("max.message.bytes", "int", "1048588", "The largest batch, for every producer.", high=INT_MAX),
     _honoured(
         "message.timestamp.after.max.ms", "long", "3600000", "How far ahead of our clock a record may be."
@@ -92,8 +100,10 @@ TABLE: tuple[TopicSetting, ...] = (
         "Whose time a record has: its producer's, or the log's at the append.",
         words=(CREATE_TIME, LOG_APPEND_TIME),
     ),
-    TopicSetting("min.cleanable.dirty.ratio", "double", "0.5", "How much must be old before compaction."),
-    TopicSetting("min.compaction.lag.ms", "long", "0", "The least time that a record stays uncompacted."),
+    _honoured(
+        "min.cleanable.dirty.ratio", "double", "0.5", "How much must be new before compaction.", high=1
+    ),
+    _honoured("min.compaction.lag.ms", "long", "0", "The least time that a record stays uncompacted."),
     TopicSetting("min.insync.replicas", "int", "1", "Copies that a write waits for; there is one."),
     TopicSetting("preallocate", "boolean", "false", "Whether segments are filled beforehand."),
     TopicSetting("remote.log.copy.disable", "boolean", "false", "Whether remote copies are paused."),
@@ -127,6 +137,7 @@ class TopicPolicy:
     timestamp_before_max_ms: int
     limits: Limits
     log: LogSettings
+    compaction: CompactionPolicy | None = None
     durability: Durability = Durability.SYNC
 
 
@@ -137,21 +148,34 @@ def policy_of(own: Mapping[str, str]) -> TopicPolicy:
         return int(own.get(name, BY_NAME[name].default))
 
     stamps = own.get("message.timestamp.type", CREATE_TIME)
+    cleanup = _split(own.get(CLEANUP, BY_NAME[CLEANUP].default))
     return TopicPolicy(
         batch_bytes_max=number("max.message.bytes") if "max.message.bytes" in own else None,
         restamps=stamps == LOG_APPEND_TIME,
         timestamp_after_max_ms=number("message.timestamp.after.max.ms"),
         timestamp_before_max_ms=number("message.timestamp.before.max.ms"),
-        limits=Limits(
-            retention_bytes=number("retention.bytes"),
-            retention_ms=number("retention.ms"),
-        ),
+        limits=_limits(number) if "delete" in cleanup else Limits(),
         log=LogSettings(
             segment_bytes=number("segment.bytes"),
             segment_ms=number("segment.ms"),
             index_interval_bytes=number("index.interval.bytes"),
         ),
+        compaction=_compaction(own, number) if "compact" in cleanup else None,
         durability=Durability(own.get(DURABILITY, BY_NAME[DURABILITY].default)),
+    )
+
+
+def _limits(number: Callable[[str], int]) -> Limits:
+    return Limits(retention_bytes=number("retention.bytes"), retention_ms=number("retention.ms"))
+
+
+def _compaction(own: Mapping[str, str], number: Callable[[str], int]) -> CompactionPolicy:
+    ratio = "min.cleanable.dirty.ratio"
+    return CompactionPolicy(
+        dirty_ratio_min=float(own.get(ratio, BY_NAME[ratio].default)),
+        tombstone_ms=number("delete.retention.ms"),
+        lag_min_ms=number("min.compaction.lag.ms"),
+        lag_max_ms=number("max.compaction.lag.ms"),
     )
 
 
@@ -167,7 +191,16 @@ def changed(own: Mapping[str, str], changes: Mapping[str, SettingChange]) -> dic
             settings.pop(name, None)
         else:
             settings[name] = value
+    _check_lags(settings)
     return settings
+
+
+def _check_lags(settings: Mapping[str, str]) -> None:
+    shortest, longest = "min.compaction.lag.ms", "max.compaction.lag.ms"
+    least = int(settings.get(shortest, BY_NAME[shortest].default))
+    most = int(settings.get(longest, BY_NAME[longest].default))
+    if least > most:
+        raise InvalidConfig(key=shortest, value=str(least), expected=f"at most {most}, which is {longest}")
 
 
 def altered(
@@ -175,7 +208,9 @@ def altered(
 ) -> dict[str, str]:
     """The settings of a topic that is there after the changes, or InvalidConfig."""
     wanted, before = changes.get(DURABILITY), own.get(DURABILITY, Durability.SYNC.value)
-    if isinstance(wanted, str) and checked(DURABILITY, wanted) != before:
+    if isinstance(wanted, ListChange):
+        wanted = _listed(own, DURABILITY, wanted)
+    if wanted is not None and checked(DURABILITY, wanted) != before:
         expected = f"{before!r}: it is chosen when a topic is made, for good"
         raise InvalidConfig(key=DURABILITY, value=wanted, expected=expected)
     others = {name: value for name, value in changes.items() if name != DURABILITY}
@@ -240,9 +275,13 @@ def _whole(setting: TopicSetting, text: str) -> str:
 
 def _number(setting: TopicSetting, text: str) -> str:
     try:
-        return str(float(text))
+        value = float(text)
     except ValueError:
         raise InvalidConfig(key=setting.name, value=text, expected="a number") from None
+    if setting.honoured and not setting.low <= value <= setting.high:
+        expected = f"{setting.low} to {setting.high}"
+        raise InvalidConfig(key=setting.name, value=text, expected=expected)
+    return str(value)
 
 
 def _truth(setting: TopicSetting, text: str) -> str:
@@ -258,7 +297,11 @@ def _word(setting: TopicSetting, text: str) -> str:
 
 
 def _words(setting: TopicSetting, text: str) -> str:
-    return ",".join(_split(text))
+    words = list(dict.fromkeys(_split(text)))
+    if setting.words and (not words or not set(words) <= set(setting.words)):
+        expected = f"{' or '.join(setting.words)}, or both"
+        raise InvalidConfig(key=setting.name, value=text, expected=expected)
+    return ",".join(words)
 
 
 def _split(text: str) -> list[str]:

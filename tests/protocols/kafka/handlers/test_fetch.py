@@ -4,6 +4,8 @@ from uuid import UUID
 import pytest
 
 from onelog.binary.compression import Codec
+from onelog.broker.broker import Append, ProduceRules
+from onelog.model import TopicName
 from onelog.protocols.kafka.errors import Code
 from onelog.protocols.kafka.handlers import fetch as subject
 from onelog.protocols.kafka.messages.fetch import (
@@ -21,6 +23,7 @@ from onelog.protocols.kafka.messages.fetch import (
 from onelog.protocols.kafka.recordset import received
 from onelog.protocols.kafka.versions import APIS, FETCH, LIST_OFFSETS, OFFSET_FOR_LEADER_EPOCH, PRODUCE
 from onelog.records.batch import Batch
+from onelog.records.control import Marker, Verdict
 from tests.support.kafka_peer import KafkaPeer
 from tests.support.kafka_talk import (
     batch,
@@ -211,6 +214,53 @@ def test_committed_reads_get_a_list_of_aborted_transactions(peer: KafkaPeer) -> 
     produce(peer, b"a")
     part = fetch(peer, 0, isolation_level=1)
     assert (values(part), part.aborted_transactions, part.last_stable_offset) == ([b"a"], [], 1)
+
+
+def test_committed_reads_end_before_what_is_open_and_name_what_was_aborted(peer: KafkaPeer) -> None:
+    create_topic(peer, "orders")
+    produce(peer, b"a")
+    for number, verdict in enumerate((Verdict.ABORTED, Verdict.COMMITTED, None)):
+        _append_in_transaction(peer, sequence=number)
+        if verdict is not None:
+            _end_transaction(peer, verdict)
+    produce(peer, b"e")
+    part = fetch(peer, 0, isolation_level=1)
+    found = [(each.producer_id, each.first_offset) for each in part.aborted_transactions or ()]
+    assert found == [(7, 1)]
+    assert (part.last_stable_offset, part.high_watermark) == (5, 7)
+    assert [batch.base_offset for batch in batches(part)] == [0, 1, 2, 3, 4]
+    assert len(batches(fetch(peer, 0))) == 7
+    assert fetch(peer, 0).aborted_transactions is None
+    part_of = ListOffsetsPartition(partition_index=0, timestamp=-1)
+    for isolation_level, offset in ((1, 5), (0, 7)):
+        body = ListOffsetsRequest(
+            replica_id=-1,
+            isolation_level=isolation_level,
+            topics=[ListOffsetsTopic(name="orders", partitions=[part_of])],
+        )
+        assert peer.ask(LIST_OFFSETS, 11, body).topics[0].partitions[0].offset == offset
+
+
+def _append_in_transaction(peer: KafkaPeer, *, sequence: int) -> None:
+    """As the coordinator will let it."""
+    records = batch(b"t", producer_id=7, producer_epoch=0, base_sequence=sequence, transactional=True)
+    append = Append(TopicName("orders"), 0, [Batch.of(records)])
+    rules = ProduceRules(dialect="kafka", batch_bytes_max=1 << 20)
+
+    async def appended() -> None:
+        (ticket,) = peer.house.broker.produce([append], rules=rules)
+        await ticket
+
+    peer.house.loop.run_until_complete(appended())
+
+
+def _end_transaction(peer: KafkaPeer, verdict: Verdict) -> None:
+    async def ended() -> None:
+        await peer.house.broker.end_transaction(
+            "orders", 0, Marker(verdict, 0), producer_id=7, producer_epoch=0
+        )
+
+    peer.house.loop.run_until_complete(ended())
 
 
 def test_zstd_is_refused_to_a_reader_that_does_not_know_it(peer: KafkaPeer) -> None:
