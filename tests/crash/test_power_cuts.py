@@ -20,10 +20,11 @@ CAUGHT_BY = {
     "metadata only synced when it looks right": 100,
     "failed sync retried and believed": 122,
     "identity by path": 77,
-    "leftovers believed": 188,
+    "leftovers believed": 96,
     "removed directory unlinked before its rename is durable": 124,
     "pending batches push written ones out of a snapshot": 2792,
     "roll over leftovers": 131,
+    "snapshot beyond the end kept": 62,
     "cut not synced": 897,
 }
 
