@@ -60,6 +60,14 @@ class KafkaHouse:
         self.loop.close()
         assert self.failures == []
 
+    def settle(self) -> None:
+        """What was acknowledged gets to the segments now, and not when it was left alone for a while."""
+
+        async def settled() -> None:
+            await self.broker._parts.settler.round()
+
+        self.loop.run_until_complete(settled())
+
     def peer(self, listener: str = "shared") -> "KafkaPeer":
         """A new connection."""
         return KafkaPeer(self, listener)

@@ -1,7 +1,9 @@
 import struct
+import threading
 
 import pytest
 
+from onelog.broker.work import Act, Done, LoopWork
 from onelog.errors import DiskFailed
 from onelog.protocols.contract import Reply
 from onelog.protocols.kafka.errors import Code
@@ -171,12 +173,24 @@ def test_the_directory_is_told_with_what_is_in_it_in_every_version(peer: KafkaPe
         assert result.usable_bytes > 0
 
 
-def test_the_size_counts_what_is_not_written_yet(peer: KafkaPeer) -> None:
+def test_the_size_counts_what_is_not_written_yet(peer: KafkaPeer, monkeypatch: pytest.MonkeyPatch) -> None:
     create_topic(peer, "orders")
     data = batch(b"a" * 100)
+    gate = threading.Event()
+    real = LoopWork.sync
+
+    def held(self: LoopWork, job: Act, done: Done) -> None:
+        def behind_the_gate() -> None:
+            assert gate.wait(30)
+            job()
+
+        real(self, behind_the_gate, done)
+
+    monkeypatch.setattr(LoopWork, "sync", held)
     produced = peer.begin(PRODUCE, 9, produce_request(data))
     assert not produced.is_there()
     assert sizes(log_dir(peer)) == {("orders", 0): len(data)}
+    gate.set()
     assert produced.body() is not None
 
 
@@ -195,6 +209,7 @@ def test_a_partition_that_is_closed_is_left_out(peer: KafkaPeer) -> None:
     create_topic(peer, "orders", partitions=2)
     for partition in range(2):
         peer.ask(PRODUCE, 9, produce_request(batch(), partition=partition))
+    peer.house.settle()
     segment = peer.house.path / "orders-0" / f"{0:020}.log"
     segment.unlink()
     segment.mkdir()

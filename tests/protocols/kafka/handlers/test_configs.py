@@ -256,6 +256,7 @@ def test_retention_that_is_altered_lets_records_go(peer: KafkaPeer) -> None:
     check_ms = peer.house.settings.retention_check_interval_ms
     for _ in range(2):
         assert produced(peer, 10) == 0
+        peer.house.settle()
         peer.house.advance(check_ms)
     describe(peer)  # is told behind every change, those of retention too
     assert list_offset(peer, -2).offset == 0
