@@ -4,7 +4,7 @@ from typing import NoReturn
 import pytest
 
 from onelog.errors import TimedOut, UnknownGroup
-from onelog.ticket import Ticket
+from onelog.ticket import Ticket, both
 
 
 def test_who_waits_hears_in_the_order_of_asking() -> None:
@@ -113,3 +113,15 @@ def test_what_follows_hears_a_fault_of_ours_and_so_does_the_loop() -> None:
         assert told == [following.error]
 
     asyncio.run(story())
+
+
+def test_both_are_awaited_unless_the_first_is_done_already() -> None:
+    first, second = Ticket[int](), Ticket[int]()
+    assert both(None, second) is second
+    heard: list[str] = []
+    both(first, second).add_callback(lambda _: heard.append("both"))
+    second.fail(UnknownGroup(group="g"))
+    assert heard == []
+    first.resolve(1)
+    assert heard == ["both"]
+    assert both(first, second) is second

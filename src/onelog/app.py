@@ -101,7 +101,7 @@ class App:
         """The broker over its store, which it closes when it is closed itself."""
         with ExitStack() as unopened:
             store = Store.open(RealDisk(), data, migrations=MIGRATIONS)
-            unopened.callback(store.close, clean=False)
+            unopened.callback(store.close)
             broker = await Broker.open(
                 store=store,
                 clock=self._clock,

@@ -50,8 +50,11 @@ CONNECTIONS_OPENED = _counter("onelog_connections_opened_total", "Connections ac
 CONNECTIONS_FAULTED = _counter(
     "onelog_connections_faulted_total", "Connections closed because the peer broke its protocol.", "dialect"
 )
-SYNCS = _counter("onelog_syncs_total", "Syncs of segment files that were waited for.")
+SYNCS = _counter("onelog_syncs_total", "Syncs of the commit log.")
 TURNS = _counter("onelog_turns_total", "Turns of the committer that wrote something.")
+FRAMES = _counter("onelog_frames_total", "Frames written to the commit log.")
+ROUNDS = _counter("onelog_rounds_total", "Rounds that settled what was in the commit log.")
+BYTES_SETTLED = _counter("onelog_bytes_settled_total", "Bytes put into segments by rounds.")
 CATALOG_TRANSACTIONS = _counter("onelog_catalog_transactions_total", "Transactions of the catalog.")
 GENERATIONS = _counter("onelog_group_generations_total", "Rebalances of groups that came to an end.")
 POSITIONS_EXPIRED = _counter("onelog_positions_expired_total", "Positions that nobody wanted any more.")
@@ -59,7 +62,10 @@ GROUPS = _gauge("onelog_groups", "Groups that have members, or had.", "phase")
 GROUP_MEMBERS = _gauge("onelog_group_members", "Members of all groups.")
 TOPICS = _gauge("onelog_topics", "Topics alive.")
 PARTITIONS = _gauge("onelog_partitions", "Partitions alive.")
-TAIL_BYTES = _gauge("onelog_tail_bytes", "Bytes of batches not yet on disk.")
+TAIL_BYTES = _gauge("onelog_tail_bytes", "Bytes of batches that are not in segments yet.")
+POSITIONS_BROUGHT_BACK = _counter(
+    "onelog_positions_brought_back_total", "Positions beyond the end of an os log after a power cut."
+)
 SEGMENTS_REMOVED = _counter("onelog_segments_removed_total", "Segments removed by retention or deletion.")
 BYTES_CUT = _counter("onelog_bytes_cut_total", "Bytes of torn batches cut at a start.")
 

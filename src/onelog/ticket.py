@@ -124,6 +124,11 @@ def all_done(tickets: Sequence[Ticket[Any]]) -> Ticket[None]:
     return together
 
 
+def both(first: "Ticket[Any] | None", second: Ticket[Any]) -> Ticket[Any]:
+    """Done when the second is, and the first if there is one; costs nothing when that is done already."""
+    return second if first is None or first.done else all_done([first, second])
+
+
 def _follow(done: "Ticket[T]", fn: "Callable[[T], U]", following: "Ticket[U]") -> None:
     if done.error is not None:
         following.fail(done.error)

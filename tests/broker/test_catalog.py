@@ -9,11 +9,12 @@ from typing import Any
 import pytest
 
 from onelog import metrics as m
+from onelog.broker import directory
 from onelog.broker.catalog import MIGRATIONS, Catalog, Statement
-from onelog.errors import DiskFailed, OnelogError
+from onelog.errors import DiskFailed, DiskFull, OnelogError
 from onelog.metrics import Metrics
 from tests.support.gates import Gate, GatedCatalog
-from tests.support.virtual_clock import run, turns
+from tests.support.virtual_clock import run, turns, virtual_clock
 
 FAILED = DiskFailed(path="onelog.db", doing="syncing", found="Input/output error")
 
@@ -203,5 +204,37 @@ def test_a_change_after_the_end_is_refused_and_does_not_wait(tmp_path: Path) -> 
         with pytest.raises(DiskFailed):
             await bench.catalog.write([_put("a")])
         assert bench.catalog.barrier().done
+
+    told(tmp_path, story)
+
+
+def test_a_transaction_without_room_is_tried_again_in_its_order_and_its_answers_wait(tmp_path: Path) -> None:
+    async def story(bench: Bench) -> None:
+        bench.gate.error = DiskFull(path="onelog.db", doing="writing a transaction")
+        order: list[str] = []
+        first = bench.catalog.write([_put("a")])
+        first.add_callback(partial(_note, order, "a"))
+        barrier = bench.catalog.barrier()
+        while bench.catalog._in_flight is not None or not bench.catalog._waiting or bench.catalog._sent == []:
+            await turns()
+        bench.catalog.write([_put("b")]).add_callback(partial(_note, order, "b"))
+        assert not first.done
+        assert not barrier.done
+        bench.gate.error = None
+        await virtual_clock().advance(1000)
+        await bench.catalog.barrier()
+        assert order == ["a", "b"]
+        assert bench.keys() == ["a", "b"]
+        assert bench.failures == []
+
+    told(tmp_path, story)
+
+
+def test_every_transaction_is_counted(tmp_path: Path) -> None:
+    async def story(bench: Bench) -> None:
+        bench.catalog.write_now([_put("a")])
+        await bench.catalog.write([_put("b")])
+        assert bench.catalog.transaction == 2
+        assert directory.load(bench.catalog.rows).transaction == 2
 
     told(tmp_path, story)

@@ -14,11 +14,13 @@ from onelog.errors import (
     OutOfOrderSequence,
     PartitionClosed,
     StaleLeaderEpoch,
+    Throttled,
     UnknownLeaderEpoch,
     UnknownTopic,
 )
 from onelog.model import Isolation
 from onelog.records.batch import Batch
+from onelog.records.record import Record
 from onelog.storage.log import SegmentInfo
 from tests.support.brokers import Desk, batch, numbered, open_desk, read, values
 from tests.support.virtual_clock import run, turns
@@ -139,6 +141,7 @@ def test_a_log_that_cannot_be_read_is_closed_and_the_others_go_on(tmp_path: Path
             await desk.topic(partition_count=2)
             await desk.append(batch("a"))
             await desk.append(batch("b"), partition=1)
+            await desk.settle()
             (tmp_path / "orders-0" / ("0" * 20 + ".log")).write_bytes(b"")
             waiting = desk.wait_read(read(1), wait_ms=60_000)
             for _ in range(2):
@@ -288,6 +291,7 @@ def test_a_damaged_log_is_told_in_the_broker_s_own_log(
         async with open_desk(tmp_path) as desk:
             await desk.topic()
             await desk.append(batch("a"))
+            await desk.settle()
             (tmp_path / "orders-0" / ("0" * 20 + ".log")).write_bytes(b"")
             for _ in range(2):
                 with pytest.raises(PartitionClosed):
@@ -304,6 +308,7 @@ def test_a_bit_that_flipped_on_disk_is_served_to_nobody_who_could_not_see_it(tmp
         async with open_desk(tmp_path) as desk:
             await desk.topic()
             await desk.append(batch("bob"))
+            await desk.settle()
             segment = tmp_path / "orders-0" / ("0" * 20 + ".log")
             segment.write_bytes(segment.read_bytes().replace(b"bob", b"BOB"))
             partition = _partition(desk)
@@ -312,5 +317,67 @@ def test_a_bit_that_flipped_on_disk_is_served_to_nobody_who_could_not_see_it(tmp
             with pytest.raises(PartitionClosed, match="checksum"):
                 partition.read(0, bytes_max=1000, isolation=Isolation.READ_UNCOMMITTED, is_checked=True)
             assert not partition.is_open
+
+    run(story())
+
+
+def test_an_append_that_waits_for_room_has_its_place_among_those_that_wait(tmp_path: Path) -> None:
+    async def story() -> None:
+        async with open_desk(tmp_path) as desk:
+            await desk.topic()
+            committer = desk.broker._parts.committer
+            committer._lacks_room = True
+            first, second = desk.append(batch("a", "b")), desk.append(batch("c"))
+            assert desk.broker.describe_partition("orders", 0).offset_next == 3
+            assert _partition(desk).marks.appended == 0
+            committer._lacks_room = False
+            committer._go_on()
+            assert ((await first).first, (await second).first) == (0, 2)
+            assert desk.broker.describe_partition("orders", 0).offset_next == 3
+
+    run(story())
+
+
+def test_a_batch_with_a_hole_that_was_measured_wrongly_comes_again(tmp_path: Path) -> None:
+    """Somebody before it was refused when there was room, so the log ends earlier than it was told."""
+
+    async def story() -> None:
+        async with open_desk(tmp_path) as desk:
+            await desk.topic()
+            await desk.append(numbered(0, "first"))
+            committer = desk.broker._parts.committer
+            committer._lacks_room = True
+            refused = desk.append(numbered(5, "a"))
+            records = [Record(None, b"b", 0)]
+            placed = desk.append(Batch.build(records, offset_deltas=[4]))
+            plain = desk.append(batch("c"))
+            committer._lacks_room = False
+            committer._go_on()
+            with pytest.raises(OutOfOrderSequence):
+                await refused
+            assert isinstance(placed.error, Throttled)
+            assert (await plain).first == 1
+
+    run(story())
+
+
+def test_an_os_topic_answers_and_shows_what_is_written(tmp_path: Path) -> None:
+    async def story() -> None:
+        async with open_desk(tmp_path) as desk:
+            await desk.topic(settings={"durability": "os"})
+            await desk.topic("careful")
+            desk.syncs.shut()
+            careful = desk.append(batch("x"), topic="careful")
+            waiting = desk.wait_read(read(), wait_ms=60_000)
+            assert (await desk.append(batch("a"))).first == 0
+            assert values(desk.read()) == ["a"]
+            assert (await waiting)[0] is not None
+            info = desk.broker.describe_partition("orders", 0)
+            assert (info.high_watermark, info.stable) == (1, 1)
+            assert desk.read().marks.durable == 1, "to those outside: what they may see"
+            assert _partition(desk).log.marks.durable == 0
+            assert await desk.broker.delete_records("orders", 0, 1) == 1
+            assert not careful.done
+            assert desk.read(topic="careful").batches == []
 
     run(story())

@@ -1,15 +1,16 @@
 """Where logs begin: durable first, then said, then the files; by hand, by age, by size."""
 
 import asyncio
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from onelog import metrics as m
-from onelog.broker.broker import AlterTopic, BrokerSettings, Spot
+from onelog.broker.broker import AlterTopic, Spot
 from onelog.errors import DiskFailed, OffsetOutOfRange, PartitionClosed, UnknownTopic
 from onelog.storage.log import RemovalJob, SegmentInfo
-from tests.support.brokers import Desk, batch, open_desk, values
+from tests.support.brokers import SMALL_FILES, Desk, batch, open_desk, values
 from tests.support.virtual_clock import START_MS, run, turns
 
 SMALL = {"segment.bytes": str(1 << 20)}
@@ -26,6 +27,7 @@ async def _three_segments(desk: Desk, settings: dict[str, str]) -> None:
     await desk.topic(settings={**SMALL, **settings})
     for _ in range(3):
         await desk.append(batch(HALF, timestamp_ms=desk.clock.now_ms))
+    await desk.settle()
 
 
 async def _files_settle(desk: Desk) -> None:
@@ -120,10 +122,13 @@ def test_a_start_never_goes_back(tmp_path: Path) -> None:
 
 def test_retention_ms_lets_old_segments_go_and_the_timer_looks(tmp_path: Path) -> None:
     async def story() -> None:
-        async with open_desk(tmp_path, settings=BrokerSettings(retention_check_interval_ms=1000)) as desk:
+        async with open_desk(
+            tmp_path, settings=replace(SMALL_FILES, retention_check_interval_ms=1000)
+        ) as desk:
             await _three_segments(desk, {"retention.ms": str(DAY_MS)})
             desk.clock.now_ms += DAY_MS
             await desk.append(batch("new", timestamp_ms=desk.clock.now_ms))
+            await desk.settle()
             await desk.clock.advance(1000)
             await desk.broker.barrier()
             assert desk.broker.describe_partition("orders", 0).start == 2
@@ -141,10 +146,12 @@ def test_the_last_records_of_a_silent_topic_go_too(tmp_path: Path) -> None:
         async with open_desk(tmp_path) as desk:
             await desk.topic(settings={"retention.ms": str(DAY_MS)})
             await desk.append(batch("a", timestamp_ms=START_MS))
+            await desk.settle()
             desk.clock.now_ms += DAY_MS + 1
             retention = desk.broker._parts.retention
             await retention.check()
             await desk.append(batch("b", timestamp_ms=desk.clock.now_ms))
+            await desk.settle()
             await retention.check()
             assert desk.broker.describe_partition("orders", 0).start == 1
             await _files_settle(desk)
@@ -180,11 +187,14 @@ def test_segment_bytes_and_segment_ms_end_a_segment(tmp_path: Path) -> None:
             await desk.topic(settings={**SMALL, "segment.ms": "1000"})
             await desk.append(batch(HALF))
             await desk.append(batch("same"))
+            await desk.settle()
             assert _segments(tmp_path) == [0]
             await desk.append(batch(HALF))
+            await desk.settle()
             assert _segments(tmp_path) == [0, 2]
             desk.clock.now_ms += 1000
             await desk.append(batch("later"))
+            await desk.settle()
             assert _segments(tmp_path) == [0, 2, 3]
             assert desk.broker.describe_partition("orders", 0).segment_count == 3
 
@@ -198,6 +208,7 @@ def test_settings_of_segments_are_in_force_for_what_comes_after_them(tmp_path: P
             await desk.append(batch(HALF))
             await desk.broker.alter_topics([AlterTopic("orders", SMALL)])
             await desk.append(batch(HALF))
+            await desk.settle()
             assert _segments(tmp_path) == [0, 1]
 
     run(story())
@@ -241,12 +252,15 @@ def _damage(desk: Desk) -> None:
 
 def test_a_damaged_log_is_closed_and_the_others_are_looked_at(tmp_path: Path) -> None:
     async def story() -> None:
-        async with open_desk(tmp_path, settings=BrokerSettings(retention_check_interval_ms=1000)) as desk:
+        async with open_desk(
+            tmp_path, settings=replace(SMALL_FILES, retention_check_interval_ms=1000)
+        ) as desk:
             await desk.topic(partition_count=2, settings={**SMALL, "retention.bytes": "1"})
             _damage(desk)
             for start in (1, 2):
                 for _ in range(2):
                     await desk.append(batch(HALF), partition=1)
+                await desk.settle()
                 await desk.clock.advance(1000)
                 await desk.broker.barrier()
                 assert desk.broker.describe_partition("orders", 1).start == 2 * start - 1
@@ -261,7 +275,9 @@ def test_a_fault_of_ours_does_not_end_retention(tmp_path: Path) -> None:
         reported: list[BaseException] = []
         loop = asyncio.get_running_loop()
         loop.set_exception_handler(lambda _, context: reported.append(context["exception"]))
-        async with open_desk(tmp_path, settings=BrokerSettings(retention_check_interval_ms=1000)) as desk:
+        async with open_desk(
+            tmp_path, settings=replace(SMALL_FILES, retention_check_interval_ms=1000)
+        ) as desk:
             await _three_segments(desk, {"retention.bytes": "1"})
             retention = desk.broker._parts.retention
             real = retention._start_of
@@ -287,6 +303,7 @@ def test_files_that_cannot_be_let_go_keep_no_other_log_from_it(tmp_path: Path) -
             for partition in (0, 1):
                 for _ in range(2):
                     await desk.append(batch(HALF), partition=partition)
+            await desk.settle()
 
             def fails() -> RemovalJob:
                 raise DiskFailed(path="orders-0", doing="closing", found="Input/output error")

@@ -108,3 +108,7 @@ def test_a_line_that_does_not_fit_its_format_is_refused(format: str, line: bytes
 def test_a_time_beyond_the_calendar_is_shown_as_its_number() -> None:
     assert time_text(-(2**63)) == str(-(2**63))
     assert time_text(0) == "1970-01-01T00:00:00.000Z"
+
+
+def test_a_time_that_is_not_known_is_no_moment_for_people() -> None:
+    assert time_text(-1) == "-"

@@ -8,9 +8,11 @@ from typing import Any
 import pytest
 
 from onelog.cli.main import main
+from onelog.storage.commit_log import CommitLogSettings
 from onelog.storage.disk import RealDisk
+from onelog.storage.frames import Entry
 from onelog.storage.store import Store
-from tests.support.small_logs import TOPIC_ID, batch_of, open_log, write
+from tests.support.small_logs import TOPIC_ID, batch_of, keep, open_log, recover, write
 
 SIZE = batch_of("0", producer_id=7, producer_epoch=0, base_sequence=0).size
 
@@ -20,6 +22,7 @@ def data(tmp_path: Path) -> Iterator[Path]:
     """A log whose writer is still there."""
     path = tmp_path / "data"
     store = Store.open(RealDisk(), str(path), migrations=())
+    recover(store, {}, settings=CommitLogSettings(file_bytes=1 << 20))
     log = open_log(store)
     for number in range(12):
         batch = batch_of(
@@ -27,8 +30,11 @@ def data(tmp_path: Path) -> Iterator[Path]:
         )
         log.append([batch], leader_epoch=3, now_ms=0)
         write(log)
+    keep(store, log)
+    (pending,) = log.append([batch_of("12", "13")], leader_epoch=3, now_ms=0).buffers  # type: ignore[union-attr]  # new
+    store.commit_log.write([Entry(log.key, 12, 14, [pending], len(pending))])
     yield path
-    store.close(clean=False)
+    store.close()
 
 
 def _objects(capsys: pytest.CaptureFixture[str], *words: str) -> list[dict[str, Any]]:
@@ -48,7 +54,33 @@ def test_of_a_data_directory_the_logs_are_shown(data: Path, capsys: pytest.Captu
         "first": 0,
         "end": 12,
         "bytes": 12 * SIZE + 2,
+        "pending": 2,
     }
+
+
+def test_of_the_root_each_log_s_row_is_shown(data: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (row,) = _objects(capsys, f"{data}/onelog.ends")
+    assert (row["topic_id"], row["partition"]) == (str(TOPIC_ID), 0)
+    assert (row["active"], row["length"], row["next"]) == (10, 2 * SIZE + 2, 12)
+    assert (row["refused"], row["clean"], row["first_frame"]) == (False, False, 4096)
+
+
+def test_of_a_commit_log_file_what_each_frame_has_is_shown(
+    data: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (row,) = _objects(capsys, f"{data}/onelog.commit.0")
+    assert (row["position"], row["lsn"], row["epoch"]) == (4096, 4096, "0000000000000001")
+    assert (row["topic_id"], row["first"], row["end"]) == (str(TOPIC_ID), 12, 14)
+
+
+def test_a_directory_that_a_start_would_refuse_is_shown_and_the_reason_said(
+    data: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (data / "onelog.commit.0").unlink()
+    assert main(["inspect", str(data), "--json"]) == 0
+    said = capsys.readouterr()
+    assert json.loads(said.out)["pending"] == 0
+    assert "no commit log file of epoch" in said.err
 
 
 def test_of_a_log_the_segments_are_shown(data: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -13,9 +13,13 @@ from onelog.broker.topics.state import Created, Deleted
 from onelog.broker.values import Topic
 from onelog.cli.main import main
 from onelog.model import TopicName
+from onelog.storage.commit_log import CommitLogSettings
 from onelog.storage.disk import RealDisk
+from onelog.storage.frames import Entry
+from onelog.storage.log import Appended
+from onelog.storage.recovery import LogFacts
 from onelog.storage.store import Store
-from tests.support.small_logs import TOPIC_ID, fill, open_log
+from tests.support.small_logs import KEY, SMALL, TOPIC_ID, batch_of, fill, keep, open_log, recover
 
 TOPIC = Topic(TopicName("orders"), TOPIC_ID, 2, {})
 
@@ -26,11 +30,72 @@ def data(tmp_path: Path) -> Path:
     path = tmp_path / "data"
     store = Store.open(RealDisk(), str(path), migrations=MIGRATIONS)
     store.catalog.write(statements(Created(TOPIC)))
+    recover(store, {}, settings=CommitLogSettings(file_bytes=1 << 20))
     log = open_log(store)
     fill(log, 20)
+    keep(store, log)
     log.close()
-    store.close()
+    store.close(at_rest=[log])
     return path
+
+
+def _pending(data: Path, *values: str) -> None:
+    """A broker has started here, taken these records, and was killed."""
+    store = Store.open(RealDisk(), str(data), migrations=MIGRATIONS)
+    recover(
+        store,
+        {KEY: LogFacts("orders", SMALL)},
+        settings=CommitLogSettings(file_bytes=1 << 20),
+        epochs=frozenset({1}),
+    )
+    log = open_log(store)
+    for value in values:
+        appended = log.append([batch_of(value)], leader_epoch=0, now_ms=0)
+        assert isinstance(appended, Appended)
+        size = len(appended.buffers[0])
+        store.commit_log.write([Entry(KEY, appended.base, appended.next, appended.buffers, size)])
+    store.close()
+
+
+def test_what_is_in_the_commit_log_only_is_a_note(data: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    _pending(data, "a", "b")
+    assert main(["verify", str(data)]) == 0
+    assert "orders-0: offsets 20 to 22 are in the commit log only" in capsys.readouterr().err
+
+
+def test_leftovers_are_notes(data: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    _pending(data)
+    active = max((data / "orders-0").glob("*.log"))
+    with active.open("ab") as file:
+        file.write(b"left")
+    (data / "orders-0" / f"{99:020d}.log").write_bytes(b"newer")
+    assert main(["verify", str(data)]) == 0
+    notes = capsys.readouterr().err
+    assert "4 bytes left over; the next start cuts them" in notes
+    assert "99.log: nothing speaks of it" in notes
+
+
+def test_settled_bytes_that_are_missing_are_a_finding(data: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    active = max((data / "orders-0").glob("*.log"))
+    active.write_bytes(active.read_bytes()[:-1])
+    assert main(["verify", str(data)]) == 1
+    assert "at least, which were synced" in capsys.readouterr().out
+    active.unlink()
+    assert main(["verify", str(data)]) == 1
+    assert "no file; expected" in capsys.readouterr().out
+
+
+def test_a_root_or_commit_log_that_a_start_would_refuse_is_a_finding(
+    data: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    _pending(data, "a")
+    for path in data.glob("onelog.commit.*"):
+        path.unlink()
+    assert main(["verify", str(data)]) == 1
+    assert "no commit log file of epoch" in capsys.readouterr().out
+    (data / "onelog.ends").write_bytes(b"torn")
+    assert main(["verify", str(data)]) == 1
+    assert "whose checksum is not right" in capsys.readouterr().out
 
 
 def test_a_sound_directory_ends_with_0_and_in_silence(data: Path, capsys: pytest.CaptureFixture[str]) -> None:

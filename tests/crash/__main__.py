@@ -8,7 +8,8 @@ from tests.crash import broker_kills, connections, power_cuts, spark_kills, sync
 def main() -> int:
     """Run each; 1 if any found something."""
     codes = {
-        "10 000 worlds with power cuts": power_cuts.main(["--seeds", "10000"]),
+        "200 000 worlds with power cuts": power_cuts.main(["--seeds", "200000", "--jobs", "2"]),
+        "every way to be wrong": power_cuts.main(["--mutants", "--jobs", "2"]),
         "no answer before its sync": sync_order.main([]),
         "broker killed 50 times": broker_kills.main(["--kills", "50"]),
         "10 000 connections of every dialect": connections.main([]),

@@ -117,7 +117,10 @@ def _follow(trace: Trace, line: str, *, data: str, begin_s: float) -> None:
 
 
 def _counts(path: str) -> bool:
-    return path.endswith((".log", "-wal"))
+    """What an answer waits for. Segments and the root are written in the background."""
+    name = path.rpartition("/")[2]
+    is_commit_log = name.startswith("onelog.commit.") and not name.endswith(".new")
+    return is_commit_log or name.endswith("-wal")
 
 
 def _synced(trace: Trace, path: str, seen: int, *, ok: bool) -> None:

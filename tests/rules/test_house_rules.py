@@ -130,6 +130,7 @@ LAST_LINES_OF_DEFENCE = {
     "ticket.py",
     "broker/catalog.py",
     "broker/committer.py",
+    "broker/settler.py",
     "broker/waiting.py",
 }
 

@@ -67,7 +67,9 @@ def test_all_of_a_directory_are_forgotten_at_once(disk: CountingDisk) -> None:
     disk.make_dir("t-11")
     handles = Handles(disk)
     for path in ("t-1/x", "t-1/y", "t-11/x"):
-        handles.adopt(disk.open(path, create=True))
+        disk.open(path, create=True)
+        with handles.use(path):
+            pass
     handles.forget("t-1")
     assert disk.closed == ["t-1/x", "t-1/y"]
     handles.close()

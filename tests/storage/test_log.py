@@ -7,12 +7,24 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from onelog.errors import DiskFailed, OffsetOutOfRange, OutOfOrderSequence, PartitionClosed
-from onelog.storage.log import Appended, Found, LogSettings, Marks, PartitionLog, Repeated
+from onelog.storage.ends import Said
+from onelog.storage.log import (
+    Appended,
+    Found,
+    FramePlace,
+    LogSettings,
+    Marks,
+    PartitionLog,
+    Repeated,
+    SettleJob,
+)
 from tests.support.simulated_disk import Node, SimulatedDisk, SimulatedFile
 from tests.support.small_logs import (
     ROOT,
+    adopted,
     batch_of,
     fill,
+    job_of,
     open_log,
     open_store,
     read_all,
@@ -29,6 +41,17 @@ def disk() -> SimulatedDisk:
 @pytest.fixture
 def log(disk: SimulatedDisk) -> PartitionLog:
     return open_log(open_store(disk))
+
+
+def _planned(log: PartitionLog) -> SettleJob | None:
+    """The job for what was written so far."""
+    planning = log.begin_settle()
+    while True:
+        try:
+            next(planning)
+        except StopIteration as done:
+            job: SettleJob | None = done.value
+            return job
 
 
 def _append(log: PartitionLog, *values: str) -> Appended:
@@ -48,20 +71,20 @@ def test_an_append_fixes_the_offsets_and_writes_them_into_the_batch(log: Partiti
 def test_marks_follow_append_and_write(log: PartitionLog) -> None:
     _append(log, "a", "b")
     assert log.marks == Marks(0, 0, 0, 0, 0, 2)
-    job = log.begin_write()
+    job = job_of(log)
     assert job is not None
     job.run()
     _append(log, "c")
-    assert log.marks == Marks(0, 0, 0, 0, 0, 3)
-    log.end_write(job)
+    assert log.marks == Marks(0, 0, 0, 0, 2, 3)
+    log.end_settle(job)
     assert log.marks == Marks(0, 2, 2, 2, 2, 3)
     assert values_of(log.read(0, bytes_max=1000, offset_max=3)) == ["a", "b", "c"]
 
 
 def test_nothing_to_write_is_no_job(log: PartitionLog) -> None:
-    assert log.begin_write() is None
+    assert job_of(log) is None
     fill(log, 1)
-    assert log.begin_write() is None
+    assert job_of(log) is None
 
 
 def test_a_new_log_has_no_directory_before_its_first_write(disk: SimulatedDisk, log: PartitionLog) -> None:
@@ -183,12 +206,12 @@ def test_a_roll_asked_for_again_while_one_is_under_way_is_one_roll(
 ) -> None:
     fill(log, 2)
     log.ask_to_roll(5)
-    job = log.begin_write()
+    job = job_of(log)
     assert job is not None
     log.ask_to_roll(6)
     job.run()
-    log.end_write(job)
-    assert log.begin_write() is None
+    log.end_settle(job)
+    assert job_of(log) is None
     assert [s.base_offset for s in log.segments()] == [0, 2]
     log.raise_start(2)
     log.remove_segments().run()
@@ -197,19 +220,20 @@ def test_a_roll_asked_for_again_while_one_is_under_way_is_one_roll(
     assert read_all(log) == ["2", "3"]
 
 
-def test_a_write_that_cannot_begin_can_begin_again(
+def test_a_job_whose_file_cannot_be_opened_can_be_done_again(
     disk: SimulatedDisk, log: PartitionLog, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     fill(log, 2)
-    log._handles.forget(log.home.path)
     log.append([batch_of("2", timestamp_ms=1002)], leader_epoch=0, now_ms=0)
-    log.ask_to_roll(5)
+    job = job_of(log)
+    assert job is not None
     with monkeypatch.context() as full:
         full.setattr(disk, "open", _too_many_open)
         with pytest.raises(DiskFailed):
-            log.begin_write()
+            job.run()
+    log.undo_settle(job)
     write(log)
-    assert [s.base_offset for s in log.segments()] == [0, 2]
+    assert [s.base_offset for s in log.segments()] == [0]
     assert read_all(log) == ["0", "1", "2"]
 
 
@@ -229,9 +253,8 @@ def test_damage_closes_the_log_for_good(disk: SimulatedDisk, log: PartitionLog) 
 def test_a_segment_whose_time_cannot_be_found_out_closes_the_log_and_may_still_go(
     disk: SimulatedDisk,
 ) -> None:
-    store = open_store(disk)
-    fill(open_log(store), 20)
-    log = open_log(store)
+    fill(open_log(open_store(disk)), 20)
+    log, _ = adopted(disk)
     disk.unlink(f"{ROOT}/orders-0/{0:020d}.index")
     disk.open(f"{ROOT}/orders-0/{0:020d}.log").write_at(16, [b"\x09"])
     log.raise_start(20)
@@ -287,14 +310,13 @@ def test_a_log_closed_behind_a_write_that_failed_lets_go_of_all_files() -> None:
     fill(log, 2)
     log.ask_to_roll(0)
     log.append([batch_of("2")], leader_epoch=0, now_ms=0)
-    job = log.begin_write()
+    job = job_of(log)
     assert job is not None
     disk.fail_sync_at = disk.calls + 14  # that of the new segment
     with pytest.raises(DiskFailed):
         job.run()
-    assert job.pieces[-1].file is not None
     log.close()
-    assert disk.open_count == 0
+    assert disk.open_count == 1, "the commit log's"
 
 
 class CountingFile(SimulatedFile):
@@ -324,18 +346,55 @@ class CountingDisk(SimulatedDisk):
 
 
 def test_the_index_is_left_behind_when_it_is_worth_it(disk: SimulatedDisk) -> None:
-    store = open_store(disk)
-    log = open_log(store, settings=LogSettings())
+    log = open_log(open_store(disk), settings=LogSettings())
     fill(log, 2)
     log.close(leaves_index=False)
     index = f"{ROOT}/orders-0/{0:020d}.index"
     assert not disk.exists(index)
     log.close()
     assert disk.exists(index)
-    store.close()
-    calls = disk.calls
-    store = open_store(disk)
-    log = open_log(store, settings=LogSettings())
-    opened = disk.calls
-    log.close()
-    assert disk.calls == opened > calls, "what has not grown since a clean stop has its index"
+
+
+def test_what_was_written_is_settled_and_what_was_not_waits(log: PartitionLog) -> None:
+    _append(log, "a")
+    log.note_written(1, lsn=4096, before=7)
+    _append(log, "b")
+    assert log.wants_settling
+    job = _planned(log)
+    assert job is not None
+    assert (job.batch_count, log.said_after(job)) == (1, Said(base=0, length=batch_of("a").size, next=1))
+    job.run()
+    log.end_settle(job)
+    assert log.marks == Marks(0, 1, 1, 1, 1, 2)
+    assert log.tail_bytes == batch_of("b").size
+    assert _planned(log) is None
+
+
+def test_the_first_frame_of_the_tail_is_known_until_it_is_settled(log: PartitionLog) -> None:
+    assert not log._tail._frames
+    _append(log, "a")
+    log.note_written(1, lsn=4096, before=7)
+    _append(log, "b")
+    log.note_written(2, lsn=8192, before=8)
+    assert log.first_frame == FramePlace(1, 4096, 7)
+    write(log)
+    assert not log._tail._frames
+
+
+def test_a_job_that_does_not_count_is_done_again_over_what_it_left(
+    disk: SimulatedDisk, log: PartitionLog
+) -> None:
+    fill(log, 2)
+    for number in range(2, 9):
+        log.append([batch_of(str(number), timestamp_ms=1000 + number)], leader_epoch=0, now_ms=0)
+    job = job_of(log)
+    assert job is not None
+    job.run()
+    log.undo_settle(job)
+    assert (log.marks.settled, log.marks.durable, log.marks.written) == (2, 2, 9)
+    assert read_all(log) == ["0", "1"]
+    log.settings = LogSettings(segment_bytes=1 << 20)
+    write(log)
+    assert [s.base_offset for s in log.segments()] == [0], "leftover segments are gone"
+    assert [n for n in disk.names(f"{ROOT}/orders-0") if n.endswith(".log")] == [f"{0:020d}.log"]
+    assert read_all(log) == [str(n) for n in range(9)]

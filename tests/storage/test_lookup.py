@@ -3,9 +3,10 @@
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from onelog.binary.compression import Codec
 from onelog.records.batch import Batch
 from onelog.records.record import Record, TimestampType
-from onelog.storage.lookup import Found, first_at_or_after, newest
+from onelog.storage.lookup import OPENED_BYTES_MAX, Found, first_at_or_after, newest
 
 # Batches of timestamps.
 TIMES = st.lists(st.lists(st.integers(0, 30), min_size=1, max_size=4), max_size=8)
@@ -37,3 +38,14 @@ def test_in_a_batch_with_the_logs_time_the_first_record_is_meant() -> None:
         [Record(None, b"", 5), Record(None, b"", 9)], timestamp_type=TimestampType.LOG_APPEND_TIME
     )
     assert first_at_or_after([batch], 9, start=0, offset_max=2) == Found(0, 9)
+
+
+def test_a_batch_that_unpacks_to_more_than_may_be_opened_is_answered_for_as_a_whole() -> None:
+    small = Batch.build([Record(None, b"", 5)])
+    bomb = Batch.build(
+        [Record(None, b"", 7), Record(None, bytes(OPENED_BYTES_MAX), 9)], base_offset=1, codec=Codec.GZIP
+    )
+    assert bomb.size < OPENED_BYTES_MAX // 100
+    assert first_at_or_after([small, bomb], 8, start=0, offset_max=3) == Found(1, 9)
+    assert first_at_or_after([small, bomb], 8, start=2, offset_max=3) == Found(2, 9)
+    assert newest([small, bomb], start=0, offset_max=3) == Found(1, 9)

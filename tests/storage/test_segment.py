@@ -11,7 +11,17 @@ from onelog.storage.handles import Handles
 from onelog.storage.log import LogSettings
 from onelog.storage.segment import LogRefused, Segment
 from tests.support.simulated_disk import SimulatedDisk
-from tests.support.small_logs import ROOT, SMALL, batch_of, fill, open_log, open_store, values_of, write
+from tests.support.small_logs import (
+    ROOT,
+    SMALL,
+    batch_of,
+    fill,
+    job_of,
+    open_log,
+    open_store,
+    values_of,
+    write,
+)
 
 COUNT = 60
 
@@ -24,10 +34,10 @@ def disk() -> SimulatedDisk:
     log = open_log(store, settings=SMALL.__class__(segment_bytes=1 << 20, index_interval_bytes=200))
     fill(log, COUNT)
     log.ask_to_roll(0)
-    job = log.begin_write()
+    job = job_of(log)
     assert job is not None
     job.run()
-    log.end_write(job)
+    log.end_settle(job)
     log.close()
     return disk
 

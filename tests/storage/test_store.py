@@ -12,7 +12,16 @@ from onelog.storage.catalog import CatalogFile
 from onelog.storage.disk import RealDisk, StoreRefused
 from onelog.storage.store import Store
 from tests.support.simulated_disk import SimulatedDisk
-from tests.support.small_logs import ROOT, TOPIC_ID, fill, open_log, open_store, read_all
+from tests.support.small_logs import (
+    ROOT,
+    TOPIC_ID,
+    fill,
+    keep,
+    open_log,
+    open_store,
+    read_all,
+    recover,
+)
 
 OTHER_ID = UUID(int=5)
 ALIVE = {"orders": (TOPIC_ID, 1)}
@@ -24,7 +33,10 @@ def disk() -> SimulatedDisk:
 
 
 def _filled(disk: SimulatedDisk) -> None:
-    fill(open_log(open_store(disk)), 3)
+    store = open_store(disk)
+    log = open_log(store)
+    fill(log, 3)
+    keep(store, log)
     disk.kill()
 
 
@@ -47,16 +59,16 @@ def test_a_close_that_fails_lets_go_of_everything_and_says_so(disk: SimulatedDis
     store = open_store(disk)
     setattr(disk, how, disk.calls)
     with pytest.raises((DiskFull, DiskFailed)):
-        store.close()
+        store.close(at_rest=[])
     with pytest.raises(DiskFailed, match="closed"):
         store.catalog.rows("SELECT 1")
-    disk.full_at = disk.fail_sync_at = None
-    assert not open_store(disk).was_clean
+    disk.kill()
+    assert not recover(open_store(disk)).was_clean
 
 
 def test_a_refusal_gives_the_lock_back(disk: SimulatedDisk) -> None:
     disk.make_dir(ROOT)
-    disk.open(f"{ROOT}/onelog.format", create=True).write_at(0, [b"onelog data directory\nversion: 2\n"])
+    disk.open(f"{ROOT}/onelog.format", create=True).write_at(0, [b"onelog data directory\nversion: 3\n"])
     for _ in range(2):
         with pytest.raises(StoreRefused, match="Another version of onelog"):
             open_store(disk)
@@ -78,24 +90,49 @@ def test_a_catalog_without_a_format_is_refused(disk: SimulatedDisk) -> None:
 
 def test_a_clean_stop_is_known_once(disk: SimulatedDisk) -> None:
     store = open_store(disk)
-    assert not store.was_clean
-    store.close()
+    assert not recover(store).was_clean
+    store.close(at_rest=[])
     assert disk.open(f"{ROOT}/.kafka_cleanshutdown").pread(0, 100) == b'{"version":0,"brokerEpoch":-1}'
     store = open_store(disk)
-    assert store.was_clean
     assert not disk.exists(f"{ROOT}/.kafka_cleanshutdown")
-    store.close(clean=False)
-    assert not open_store(disk).was_clean
+    assert recover(store).was_clean
+    store.close()
+    assert not recover(open_store(disk)).was_clean
 
 
-def test_after_an_unclean_stop_the_catalogs_bytes_are_written_again(
-    disk: SimulatedDisk, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_clean_stop_tells_kafka_where_logs_begin_and_end(disk: SimulatedDisk) -> None:
+    store = open_store(disk)
+    log = open_log(store)
+    fill(log, 3)
+    log.raise_start(2)
+    keep(store, log)
+    log.close()
+    store.close(at_rest=[log])
+    for name, offset in (("recovery-point", 3), ("log-start", 2)):
+        text = disk.open(f"{ROOT}/{name}-offset-checkpoint").pread(0, 100)
+        assert text == f"0\n1\norders 0 {offset}\n".encode()
     open_store(disk)
+    assert not disk.exists(f"{ROOT}/recovery-point-offset-checkpoint")
+
+
+def test_a_directory_of_the_first_form_is_taken_for_good(disk: SimulatedDisk) -> None:
+    disk.make_dir(ROOT)
+    disk.open(f"{ROOT}/onelog.format", create=True).write_at(0, [layout.FIRST_FORM_TEXT])
+    open_store(disk)
+    assert disk.open(f"{ROOT}/onelog.format").pread(0, 100) == layout.FORMAT_TEXT
+
+
+@pytest.mark.parametrize("was_clean", [False, True])
+def test_at_every_start_the_catalogs_bytes_are_written_again(disk: SimulatedDisk, was_clean: bool) -> None:
+    """Also after a clean stop: the start behind it may have met a failed sync, and had no root of its own."""
+    store = open_store(disk)
+    recover(store)
+    store.close(at_rest=[] if was_clean else None)
     disk.open(f"{ROOT}/onelog.db", create=True).write_at(0, [b"catalog"])
     disk.open(f"{ROOT}/onelog.db-wal", create=True).write_at(0, [b"wal"])
     disk.fail_sync_at = disk.calls
     for name in ("onelog.db", "onelog.db-wal"):
+        disk.has_failed = False
         with pytest.raises(Exception, match="Input/output error"):
             disk.open(f"{ROOT}/{name}").sync()
     disk.kill()
@@ -165,13 +202,15 @@ def test_a_live_topic_whose_segments_have_lost_their_id_stays_closed(
     store = open_store(disk)
     found = store.sort_out(ALIVE, [])
     assert (found.strays, found.removed) == ([], [])
+    recover(store)
     for _ in range(2):
         with pytest.raises(PartitionClosed, match=r"orders-0/partition\.metadata: .*expected the id") as told:
             open_log(store)
         assert str(told.value).endswith("move the directory away. See `onelog verify --help`.")
     assert f"{0:020d}.log" in disk.names(f"{ROOT}/orders-0")
+    store.close()
     disk.open(metadata, create=True).write_at(0, [layout.metadata_text(TOPIC_ID)])
-    assert read_all(open_log(store)) == ["0", "1", "2"], "as the message advises"
+    assert read_all(open_log(open_store(disk))) == ["0", "1", "2"], "as the message advises"
 
 
 def test_a_partition_that_the_topic_does_not_have_is_set_aside(disk: SimulatedDisk) -> None:
@@ -238,14 +277,16 @@ def test_a_removed_log_is_gone_and_its_name_is_free(disk: SimulatedDisk) -> None
 
 
 def test_everything_holds_on_the_real_disk(tmp_path: Path) -> None:
+    disk = RealDisk()
     for round_ in range(3):
-        store = Store.open(RealDisk(), f"{tmp_path}/data", migrations=(("CREATE TABLE t (a)",),))
-        assert store.was_clean == (round_ > 0)
+        store = Store.open(disk, f"{tmp_path}/data", migrations=(("CREATE TABLE t (a)",),))
+        assert recover(store).was_clean == (round_ > 0)
         store.sort_out(ALIVE, [])
         log = open_log(store)
         assert log.marks.durable == round_ * 20
         fill(log, 20, first=round_ * 20)
         assert read_all(log, bytes_max=100) == [str(n) for n in range(round_ * 20 + 20)]
+        keep(store, log)
         log.close()
-        store.close()
+        store.close(at_rest=[log])
     assert isinstance(store.catalog, CatalogFile)

@@ -6,7 +6,17 @@ import pytest
 
 from onelog.storage.log import LogSettings, PartitionLog
 from tests.support.simulated_disk import SimulatedDisk
-from tests.support.small_logs import ROOT, batch_of, fill, open_log, open_store, read_all, write
+from tests.support.small_logs import (
+    ROOT,
+    adopted,
+    batch_of,
+    fill,
+    job_of,
+    open_log,
+    open_store,
+    read_all,
+    write,
+)
 
 
 class WatchedDisk(SimulatedDisk):
@@ -97,7 +107,7 @@ def test_a_segment_from_before_the_start_ages_by_its_first_record() -> None:
     disk = SimulatedDisk(Random(0))
     fill(_log(disk), 1)
     disk.kill()
-    log = _log(disk, segment_ms=100)
+    log, _ = adopted(disk, settings=LogSettings(segment_ms=100))
     fill(log, 1, first=1, now_ms=1099)
     fill(log, 1, first=2, now_ms=1100)
     assert _bases(log) == [0, 2]
@@ -109,7 +119,7 @@ def test_a_segment_from_before_the_start_whose_records_have_no_time_begins_to_ag
     log.append([batch_of("0", timestamp_ms=-1)], leader_epoch=0, now_ms=50_000)
     write(log)
     disk.kill()
-    log = _log(disk, segment_ms=1000)
+    log, _ = adopted(disk, settings=LogSettings(segment_ms=1000))
     fill(log, 1, first=1, now_ms=60_000)
     assert _bases(log) == [0]
     fill(log, 1, first=2, now_ms=60_999)
@@ -127,21 +137,42 @@ def test_an_offset_too_far_from_the_first_one_rolls(disk: WatchedDisk) -> None:
     assert _bases(log)[1:] == [1]
 
 
-def test_appends_during_a_write_wait_for_the_next_job(disk: WatchedDisk) -> None:
+def test_appends_during_a_job_wait_for_the_next_one(disk: WatchedDisk) -> None:
     log = _log(disk)
     log.append([batch_of("0")], leader_epoch=0, now_ms=0)
-    job = log.begin_write()
+    job = job_of(log)
     assert job is not None
     log.append([batch_of("1")], leader_epoch=0, now_ms=0)
     job.run()
-    log.end_write(job)
+    log.end_settle(job)
     assert read_all(log) == ["0"]
     write(log)
     assert read_all(log) == ["0", "1"]
 
 
-def test_a_job_gives_back_what_it_has_pinned(disk: WatchedDisk) -> None:
+def test_a_job_leaves_no_file_open(disk: WatchedDisk) -> None:
     log = _log(disk, segment_bytes=200)
     fill(log, 20)
     fill(log, 20, first=20)
+    assert len(log._handles) == 0
+    read_all(log)
     assert all(not handle.pins for handle in log._handles._handles.values())
+
+
+def test_leftovers_that_a_job_has_removed_do_not_come_back() -> None:
+    for seed in range(20):
+        disk = SimulatedDisk(Random(seed), ordered_names=False)
+        log = _log(disk, segment_bytes=2 * batch_of("0").size)
+        fill(log, 2)
+        log.append([batch_of("2")], leader_epoch=0, now_ms=0)
+        job = job_of(log)
+        assert job is not None
+        job.run()
+        log.undo_settle(job)
+        newer = f"{ROOT}/orders-0/{2:020d}"
+        assert disk.exists(f"{newer}.log")
+        log.settings = LogSettings()
+        write(log)
+        disk.power_cut()
+        assert not disk.exists(f"{newer}.log")
+        assert not disk.exists(f"{newer}.snapshot")

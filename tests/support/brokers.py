@@ -33,6 +33,7 @@ RULES = ProduceRules(dialect=DIALECT, batch_bytes_max=10 << 20)
 KAFKA_RULES = ProduceRules(dialect=DIALECT, batch_bytes_max=1_048_588, kafka_rules=True)
 ORDERS = TopicName("orders")
 MIB = 1 << 20
+SMALL_FILES = BrokerSettings(commit_log_file_bytes=MIB)
 
 
 @dataclass
@@ -56,6 +57,10 @@ class Desk:
         (made,) = await self.broker.create_topics([NewTopic(name, partition_count, settings or {})])
         assert not isinstance(made, OnelogError), made
         return made.name
+
+    async def settle(self) -> None:
+        """What is durable gets to the segments now, and not when it was left alone for a while."""
+        await self.broker._parts.settler.round()
 
     def append(
         self,
@@ -104,13 +109,13 @@ async def open_desk(path: Path, *, settings: BrokerSettings | None = None) -> As
         store=store,
         clock=clock,
         metrics=Metrics(),
-        settings=settings or BrokerSettings(),
+        settings=settings or SMALL_FILES,
         on_failure=failures.append,
     )
     try:
         yield Desk(broker, clock, disk, transactions, failures)
     finally:
-        for gate in (disk.syncs, disk.removals, transactions):
+        for gate in (disk.syncs, disk.settling, disk.removals, transactions):
             gate.open()
         await broker.close()
 

@@ -43,30 +43,36 @@ class Gate:
 
 
 class GatedFile(RealFile):
-    """A file whose syncs go through a gate; those of segments only."""
+    """A file whose syncs go through a gate: those of the commit log's files, once in use, and of segments."""
 
     def __init__(self, path: str, fd: int, gate: Gate) -> None:
         super().__init__(path, fd)
         self._gate = gate
 
     def sync(self) -> None:
-        if self.path.endswith(".log"):
-            self._gate.go_through()
+        self._gate.go_through()
         super().sync()
 
 
 class GatedDisk(RealDisk):
-    """A disk with a gate before every sync of a segment, and one before every removal."""
+    """A disk with gates: before syncs of the commit log, before those of segments, before removals."""
 
     def __init__(self) -> None:
         super().__init__()
         self.syncs = Gate()
+        self.settling = Gate()
         self.removals = Gate()
+        self._elsewhere = Gate()
 
     def open(self, path: str, *, create: bool = False) -> RealFile:
         file = super().open(path, create=create)
         fd, file._fd = file._fd, -1
-        return GatedFile(path, fd, self.syncs)
+        gate = self._elsewhere
+        if path.rpartition("/")[2].startswith("onelog.commit.") and not path.endswith(".new"):
+            gate = self.syncs
+        elif path.endswith(".log"):
+            gate = self.settling
+        return GatedFile(path, fd, gate)
 
     def rename(self, old: str, new: str) -> None:
         if new.endswith("-delete"):

@@ -5,11 +5,14 @@
 Each file keeps, page by page, every version since its last sync; a power cut takes any of
 them, torn between sectors, and any size that the file has had. Names are kept by their
 directory: a change of names waits for sync_dir and is lost in either of two ways, as the
-tail of one queue (ext4) or one by one. A sync that fails leaves the old bytes on the disk,
-the new ones in the cache, and nothing to be written by the next sync.
+tail of one queue (ext4) or one by one. A sync covers what was written before it began; a
+sync that fails leaves the old bytes on the disk, the new ones in the cache until they are
+evicted, and nothing to be written by the next sync, which succeeds.
+
+`meanwhile` is called in the middle of every call: what other threads do then.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from random import Random
 
@@ -29,9 +32,9 @@ class Node:
 
     cache: bytearray = field(default_factory=bytearray)
     pages: dict[int, bytes] = field(default_factory=dict)
-    dirty: dict[int, list[bytes]] = field(default_factory=dict)
+    dirty: dict[int, list[tuple[int, bytes]]] = field(default_factory=dict)
     size: int = 0
-    sizes: list[int] = field(default_factory=list)
+    sizes: list[tuple[int, int]] = field(default_factory=list)
 
 
 @dataclass
@@ -84,8 +87,9 @@ class SimulatedFile:
 
     def sync(self) -> None:
         self._check()
+        seen = self._disk.begin_sync()
         if self._disk.step(self.path, "syncing", size=1):
-            self._disk.sync(self._node, self.path)
+            self._disk.sync(self._node, self.path, seen)
         self._disk.after_step(self.path, "syncing")
 
     def drop_cache(self) -> None:
@@ -119,15 +123,19 @@ class SimulatedDisk:
         self.process = 0
         self.calls = 0
         self.cut_at: int | None = None
+        self.cut_behind: str | None = None
         self.fail_sync_at: int | None = None
+        self.has_failed = False
         self.full_at: int | None = None
         self.room_bytes = ROOM_BYTES
+        self.meanwhile: Callable[[], None] | None = None
         self._page_bytes = page_bytes
         self._sector_bytes = sector_bytes
         self._ordered_names = ordered_names
         self._root = Folder()
         self._changes: list[NameChange] = []
         self._held: set[str] = set()
+        self._serial = 0
 
     # What a process may call
 
@@ -200,7 +208,9 @@ class SimulatedDisk:
         """The process ends; the cache stays. What a cut, a fault or a full disk was due for is off."""
         self.process += 1
         self._held.clear()
-        self.cut_at = self.fail_sync_at = self.full_at = None
+        self.cut_at = self.fail_sync_at = self.full_at = self.cut_behind = None
+        self.has_failed = False
+        self.meanwhile = None
         self.room_bytes = ROOM_BYTES
 
     def power_cut(self) -> None:
@@ -218,6 +228,10 @@ class SimulatedDisk:
     def step(self, path: str, doing: str, *, size: int) -> int:
         """A call begins: how much of it happens. Raises what is due."""
         self.calls += 1
+        if self.meanwhile is not None and self.calls != self.cut_at:
+            self.meanwhile()
+        if self.cut_behind is not None and doing == "changing names" and path.endswith(self.cut_behind):
+            self.cut_behind, self.cut_at = None, self.calls + self.rng.randint(1, 5)
         if self.full_at is not None and self.calls >= self.full_at and doing == "writing":
             self.room_bytes = 0
             return self.rng.randint(0, size)
@@ -239,31 +253,43 @@ class SimulatedDisk:
             node.cache.extend(bytes(end - len(node.cache)))
         node.cache[position:end] = data
         self._touch(node, position, end)
-        node.sizes.append(len(node.cache))
+        node.sizes.append((self._serial, len(node.cache)))
 
     def cut(self, node: Node, size: int) -> None:
         """Another size, in the cache."""
         before = len(node.cache)
+        self._serial += 1
         if size < before:
             del node.cache[size:]
             self._touch(node, size, before)
         else:
             node.cache.extend(bytes(size - before))
-        node.sizes.append(size)
+        node.sizes.append((self._serial, size))
 
-    def sync(self, node: Node, path: str) -> None:
-        """The cache onto the disk, or the failure that was due."""
-        if self.fail_sync_at is not None and self.calls >= self.fail_sync_at:
+    def begin_sync(self) -> int:
+        """What a sync that begins now covers: everything up to this change."""
+        return self._serial
+
+    def sync(self, node: Node, path: str, last: int) -> None:
+        """What was in the cache when the sync began onto the disk, or the failure that was due."""
+        if self.fail_sync_at is not None and self.calls >= self.fail_sync_at and not self.has_failed:
+            self.has_failed = True
             for page in list(node.dirty):
                 self._settle_page(node, page, keep_old=0.7)
             node.size = len(node.cache)
             node.sizes = []
             raise DiskFailed(path=path, doing="syncing", found="Input/output error")
-        for page, versions in node.dirty.items():
-            node.pages[page] = versions[-1]
-        node.dirty = {}
-        node.size = len(node.cache)
-        node.sizes = []
+        for page, versions in list(node.dirty.items()):
+            covered = [data for serial, data in versions if serial <= last]
+            if covered:
+                node.pages[page] = covered[-1]
+                del versions[: len(covered)]
+            if not versions:
+                del node.dirty[page]
+        for serial, size in node.sizes:
+            if serial <= last:
+                node.size = size
+        node.sizes = [(serial, size) for serial, size in node.sizes if serial > last]
 
     def drop_cache(self, node: Node) -> None:
         """Pages that the system takes for clean are read from the disk again."""
@@ -273,11 +299,18 @@ class SimulatedDisk:
                 data = self._disk_page(node, page)[: len(node.cache) - first]
                 node.cache[first : first + len(data)] = data
 
+    def evict(self) -> None:
+        """The system needs memory: some of the pages that it takes for clean are read again when asked for."""
+        for node in _files(self._root):
+            if self.rng.random() < 0.5:
+                self.drop_cache(node)
+
     def _touch(self, node: Node, position: int, end: int) -> None:
+        self._serial += 1
         for page in range(position // self._page_bytes, -(-end // self._page_bytes)):
             first = page * self._page_bytes
             data = bytes(node.cache[first : first + self._page_bytes])
-            node.dirty.setdefault(page, []).append(data.ljust(self._page_bytes, b"\0"))
+            node.dirty.setdefault(page, []).append((self._serial, data.ljust(self._page_bytes, b"\0")))
 
     def _disk_page(self, node: Node, page: int) -> bytes:
         return node.pages.get(page, bytes(self._page_bytes))
@@ -295,8 +328,8 @@ class SimulatedDisk:
         for page in list(node.dirty):
             self._settle_page(node, page, keep_old=0.4)
         if node.sizes:
-            low, high = min(node.size, *node.sizes), max(node.size, *node.sizes)
-            node.size = self.rng.choice((node.size, node.sizes[-1], self.rng.randint(low, high)))
+            sizes = [node.size, *(size for _, size in node.sizes)]
+            node.size = self.rng.choice((node.size, sizes[-1], self.rng.randint(min(sizes), max(sizes))))
             node.sizes = []
         pages = -(-node.size // self._page_bytes)
         content = b"".join(self._disk_page(node, page) for page in range(pages))
@@ -310,7 +343,7 @@ class SimulatedDisk:
 
     def _settle_page(self, node: Node, page: int, *, keep_old: float) -> None:
         """One of the versions that a page had since its last sync, or a page torn between two."""
-        versions = [self._disk_page(node, page), *node.dirty.pop(page)]
+        versions = [self._disk_page(node, page), *(data for _, data in node.dirty.pop(page))]
         if self.rng.random() < keep_old:
             return
         number = self.rng.randrange(1, len(versions))
@@ -349,6 +382,14 @@ class SimulatedDisk:
     def _parent(self, path: str) -> tuple[Folder, str]:
         above, _, name = path.rpartition("/")
         return self._folder(above), name
+
+
+def _files(folder: Folder) -> Iterator[Node]:
+    for found in folder.entries.values():
+        if isinstance(found, Folder):
+            yield from _files(found)
+        else:
+            yield found
 
 
 def _parts(path: str) -> list[str]:

@@ -21,7 +21,7 @@ import cramjam
 import lz4.frame
 import zstandard
 
-from onelog.binary.errors import BinaryError
+from onelog.binary.errors import BinaryError, TooLarge
 from onelog.binary.varint import Readable, read_uvarint
 
 
@@ -79,9 +79,9 @@ def snappy_block(data: Readable) -> bytes:
     return bytes(cramjam.snappy.compress_raw(data))
 
 
-def _too_large(codec: Codec, found: int, bytes_max: int) -> BinaryError:
+def _too_large(codec: Codec, found: int, bytes_max: int) -> TooLarge:
     found_at_least = f"{found} bytes or more" if found > bytes_max else f"{found} bytes"
-    return BinaryError(codec.name.lower(), 0, found_at_least, f"at most {bytes_max} once decompressed")
+    return TooLarge(codec.name.lower(), 0, found_at_least, f"at most {bytes_max} once decompressed")
 
 
 def _garbage(codec: Codec, found: object, position: int = 0) -> BinaryError:

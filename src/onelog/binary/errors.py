@@ -18,6 +18,10 @@ class BinaryError(ValueError):
         return f"{self.field} at byte {self.position}: {self.found}; expected {self.expected}"
 
 
+class TooLarge(BinaryError):
+    """There is more of it than the reader allows."""
+
+
 def missing(field: str, position: int, *, needed: int, there: int) -> BinaryError:
     """The bytes end before the field does."""
     return BinaryError(field, position, f"{max(there, 0)} bytes", f"{needed} bytes")

@@ -22,7 +22,6 @@ from onelog.broker.groups.group import GroupLimits
 from onelog.broker.groups.holdings import GroupHoldings
 from onelog.broker.groups.service import GroupsService
 from onelog.broker.offsets import Offsets
-from onelog.broker.positions import rows as position_rows
 from onelog.broker.positions.service import PositionsService
 from onelog.broker.produce import Producing
 from onelog.broker.producers import rows as producer_rows
@@ -30,14 +29,18 @@ from onelog.broker.producers.service import ProducersService
 from onelog.broker.retention import Retention
 from onelog.broker.routing import Routing
 from onelog.broker.settings import BrokerSettings
+from onelog.broker.settler import Settler
+from onelog.broker.space import Space
+from onelog.broker.start import Started, start
 from onelog.broker.subscribers import Subscribers
-from onelog.broker.topics import rows as topic_rows
 from onelog.broker.topics.files import TopicFiles
 from onelog.broker.topics.served import Served
 from onelog.broker.topics.service import TopicsService
+from onelog.broker.work import LoopWork
 from onelog.clock import Clock
 from onelog.errors import OnelogError
 from onelog.metrics import Metrics
+from onelog.storage.log import PartitionLog
 from onelog.storage.store import Store
 
 LOG = logging.getLogger("onelog")
@@ -67,19 +70,38 @@ class Parts:
     def __init__(
         self,
         store: Store,
+        started: Started,
         *,
+        catalog: Catalog,
         clock: Clock,
         metrics: Metrics,
         settings: BrokerSettings,
-        on_failure: Callable[[OnelogError], None],
+        failure: _Failure,
     ) -> None:
         self._store = store
         self._metrics = metrics
-        self._failure = failure = _Failure(on_failure)
-        self.served = served = Served()
-        self.catalog = catalog = Catalog(store.catalog, metrics=metrics, on_failure=failure)
+        self._failure = failure
+        self._is_settled = False
+        self.loaded = started.topics
+        self.served = Served()
+        self.catalog = catalog
+        self._work = work = LoopWork(threads=settings.settler_threads)
+        self.settler = settler = Settler(
+            store,
+            work=work,
+            transaction=lambda: catalog.transaction,
+            metrics=metrics,
+            on_failure=failure,
+        )
+        self.space = Space(store.disk, store.path, work=work, tail_bytes_max=settings.tail_bytes_max)
         self.committer = committer = Committer(
-            threads=settings.writer_threads, metrics=metrics, on_failure=failure
+            store.commit_log,
+            settler=settler,
+            space=self.space,
+            work=work,
+            metrics=metrics,
+            on_failure=failure,
+            tail_bytes_max=settings.tail_bytes_max,
         )
         self.groups = GroupsService(
             group_rows.load(catalog.rows),
@@ -88,11 +110,16 @@ class Parts:
             metrics=metrics,
             limits=GroupLimits.of(settings),
         )
-        failure.failing += [catalog.fail, committer.fail, self.groups.fail]
-        self.files = files = TopicFiles(store, committer=committer, metrics=metrics, on_failure=failure)
-        self.loaded = topic_rows.load(catalog.rows)
+        failure.failing += [committer.fail, settler.fail, self.groups.fail]
+        self.files = TopicFiles(store, committer=committer, metrics=metrics, on_failure=failure)
+        self._serve(started, clock, settings)
+        self.cluster_id = ""
+
+    def _serve(self, started: Started, clock: Clock, settings: BrokerSettings) -> None:
+        """The parts that clients ask, on top of those that keep."""
+        served, catalog, metrics = self.served, self.catalog, self._metrics
         self.positions = PositionsService(
-            position_rows.load(catalog.rows),
+            started.positions,
             catalog=catalog,
             served=served,
             is_alive=self.loaded.state.by_id.__contains__,
@@ -102,7 +129,7 @@ class Parts:
         self.topics = TopicsService(
             self.loaded.state,
             catalog=catalog,
-            files=files,
+            files=self.files,
             served=served,
             settings=settings,
             forget_positions=self.positions.forget,
@@ -118,12 +145,11 @@ class Parts:
         self.retention = Retention(
             served=served,
             catalog=catalog,
-            committer=committer,
-            files=files,
+            committer=self.committer,
+            files=self.files,
             clock=clock,
             interval_ms=settings.retention_check_interval_ms,
         )
-        self.cluster_id = ""
 
     @classmethod
     async def open(
@@ -136,8 +162,21 @@ class Parts:
         on_failure: Callable[[OnelogError], None],
     ) -> Self:
         """Everything loaded and every log open; the store is the parts' to close from then on."""
-        parts = cls(store, clock=clock, metrics=metrics, settings=settings, on_failure=on_failure)
+        failure = _Failure(on_failure)
+        catalog = Catalog(store.catalog, metrics=metrics, on_failure=failure)
+        failure.failing.append(catalog.fail)
         async with AsyncExitStack() as undo:
+            undo.push_async_callback(catalog.close)
+            started = start(store, catalog, settings=settings, metrics=metrics)
+            parts = cls(
+                store,
+                started,
+                catalog=catalog,
+                clock=clock,
+                metrics=metrics,
+                settings=settings,
+                failure=failure,
+            )
             undo.push_async_callback(parts._stop)
             await parts._start()
             undo.pop_all()
@@ -158,11 +197,11 @@ class Parts:
 
     async def close(self) -> None:
         """What was staged is written and answered; then all is let go, cleanly if nothing failed."""
-        is_clean = False
+        at_rest: list[PartitionLog] | None = None
         try:
-            is_clean = await self._stop()
+            at_rest = await self._stop()
         finally:
-            self._store.close(clean=is_clean)
+            self._store.close(at_rest=at_rest)
 
     async def _start(self) -> None:
         self.cluster_id = await self._cluster_id()
@@ -170,24 +209,34 @@ class Parts:
         self.topics.start(self.loaded.partitions)
         self._metrics.add_collector(self._collect)
         self.retention.start()
+        self.space.start()
         self.positions.start()
         self.groups.start()
         self.expiry.start()
 
-    async def _stop(self) -> bool:
-        """Whether everything that was begun came to a good end. What fails keeps nothing else open."""
+    async def _stop(self) -> "list[PartitionLog] | None":
+        """All logs, if everything that was begun came to a good end. What fails keeps nothing else open."""
         async with AsyncExitStack() as stops:
             # Begins with the last. Whoever asks somebody for work stops before him: a start that
             # is durable lets files go, so the catalog has its say before the files' thread.
+            stops.callback(self._work.close)
             stops.callback(self._shut_logs)
             stops.push_async_callback(self.files.close)
             stops.push_async_callback(self.catalog.close)
+            stops.push_async_callback(self._settle_all)
             stops.push_async_callback(self.committer.close)
             stops.push_async_callback(self.topics.close)
             stops.callback(self.groups.close)
             stops.callback(self.expiry.close)
             stops.callback(self.retention.close)
-        return self._failure.error is None and all(p.is_open for _, p in self.served.partitions())
+            stops.callback(self.space.close)
+        partitions = [partition for _, partition in self.served.partitions()]
+        if not self._is_settled or self._failure.error is not None or not all(p.is_open for p in partitions):
+            return None
+        return [partition.log for partition in partitions]
+
+    async def _settle_all(self) -> None:
+        self._is_settled = await self.settler.close()
 
     def _shut_logs(self) -> None:
         with ExitStack() as shuts:

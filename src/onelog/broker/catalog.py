@@ -1,25 +1,31 @@
 """Everything that is not a record, made durable: a turn's changes in one transaction.
 
 The caller applies its change to memory in the same breath; nobody hears of it before its
-ticket. Transactions run in order in a thread of their own, one at a time. This module knows
-no single change's meaning; the parts' rows.py have the statements.
+ticket. Transactions run in order in a thread of their own, one at a time. One that finds no
+room is held in its order and tried again; its answers wait. This module knows no single
+change's meaning; the parts' rows.py have the statements.
 """
 
 import asyncio
+import logging
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from typing import Any
 
 from onelog import metrics as m
+from onelog.broker import directory
 from onelog.broker.groups import rows as groups
 from onelog.broker.positions import rows as positions
 from onelog.broker.producers import rows as producers
 from onelog.broker.topics import rows as topics
-from onelog.errors import DiskFailed, OnelogError
+from onelog.errors import DiskFailed, DiskFull, OnelogError
 from onelog.metrics import Metrics
 from onelog.storage.catalog import CatalogFile
 from onelog.ticket import Ticket
+
+LOG = logging.getLogger("onelog")
+AGAIN_S = 1.0
 
 Statement = tuple[str, tuple[Any, ...]]
 
@@ -30,6 +36,7 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
     (_META, *topics.TABLES, *positions.TABLES, *producers.TABLES),
     (*positions.TIMES, *groups.TABLES),
     topics.NOTES,
+    directory.TABLES,
 )
 
 
@@ -46,9 +53,11 @@ class Catalog:
         self._on_failure = on_failure
         self._transactions = metrics.series(m.CATALOG_TRANSACTIONS)
         self._statements: list[Statement] = []
+        self._sent: list[Statement] = []
         self._waiting: list[Ticket[None]] = []
         self._in_flight: list[Ticket[None]] | None = None
         self._is_scheduled = False
+        self.transaction = directory.load(self.rows).transaction
 
     def rows(self, sql: str) -> list[tuple[Any, ...]]:
         """What is there, for the start: while serving, memory is read instead."""
@@ -63,6 +72,17 @@ class Catalog:
         self._waiting.append(ticket)
         self._schedule()
         return ticket
+
+    def write_now(self, statements: Sequence[Statement]) -> None:
+        """All of these, durable on return. For the start: nobody is served yet, and nothing is pending."""
+        assert self._in_flight is None
+        assert not self._waiting
+        try:
+            self._file.write([*statements, directory.counted(self.transaction + 1)])
+        except OnelogError as error:
+            self.fail(error)
+            raise
+        self.transaction += 1
 
     def barrier(self) -> Ticket[None]:
         """Done when every change so far is durable; at once when none is pending."""
@@ -108,7 +128,8 @@ class Catalog:
         self._is_scheduled = False
         if not self._waiting:
             return
-        statements, self._statements = self._statements, []
+        self._sent, self._statements = self._statements, []
+        statements = [*self._sent, directory.counted(self.transaction + 1)]
         self._in_flight, self._waiting = self._waiting, []
         try:
             future = self._thread.submit(self._file.write, statements)
@@ -122,16 +143,29 @@ class Catalog:
         self._loop.call_soon_threadsafe(self._transaction_done, future.exception())
 
     def _transaction_done(self, error: BaseException | None) -> None:
+        if isinstance(error, DiskFull) and self.failed is None:
+            self._hold(error)
+            return
         if error is not None:
             self.fail(_as_failure(error))
         done, self._in_flight = self._in_flight or [], None
         if self.failed is not None:
             return  # every ticket has been told
         self._transactions.add()
+        self.transaction += 1
         for ticket in done:
             ticket.resolve(None)
         if self._waiting:
             self._schedule()
+
+    def _hold(self, error: DiskFull) -> None:
+        """There was no room, and nothing of it happened: the same again, in its order."""
+        LOG.warning("%s The transaction is tried again.", error)
+        self._statements = [*self._sent, *self._statements]
+        self._waiting = [*(self._in_flight or ()), *self._waiting]
+        self._in_flight = None
+        self._is_scheduled = True
+        self._loop.call_later(AGAIN_S, self._flush)
 
 
 def _as_failure(error: BaseException) -> OnelogError:

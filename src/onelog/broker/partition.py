@@ -1,7 +1,8 @@
 """The asynchronous owner of one log: its order, its answers, and who waits for its records.
 
-An append is ordered when it returns and answered when it is durable. So is everything that
-saw it: a repeated batch, a refusal for its sequence. Readers see what is durable and no more.
+An append is ordered when it returns and answered when it is visible: durable, or on `os` topics
+written. So is everything that saw it: a repeated batch, a refusal for its sequence. Readers see
+what is visible and no more.
 Parses nothing and knows no policy but what its topic's settings say.
 """
 
@@ -23,6 +24,7 @@ from onelog.errors import (
     OnelogError,
     PartitionClosed,
     StaleLeaderEpoch,
+    Throttled,
     UnknownLeaderEpoch,
 )
 from onelog.model import Isolation, TopicName
@@ -32,6 +34,7 @@ from onelog.storage.log import Appended, Found, Marks, PartitionLog, SegmentInfo
 from onelog.ticket import Ticket
 
 LOG = logging.getLogger("onelog")
+HELD_AGAIN_MS = 100
 
 
 class Partition:
@@ -58,8 +61,9 @@ class Partition:
         self._waiters: dict[Waiter, None] = {}
         self._start_decided = 0
         self._unseen: deque[tuple[int, int]] = deque()
+        self._held_span = 0
         if log is not None:
-            committer.attach(log, on_visible=self._tell_waiters)
+            committer.attach(log, on_visible=self._tell_waiters, on_unreadable=self._close_unreadable)
 
     @property
     def policy(self) -> TopicPolicy:
@@ -87,14 +91,41 @@ class Partition:
 
     @property
     def marks(self) -> Marks:
-        """How far the log is."""
-        return self.log.marks
+        """How far the log is, as those outside may know it: durable is what they may see."""
+        log = self.log
+        return log.marks._replace(durable=log.visible) if log.is_os else log.marks
 
     def append(self, batches: Sequence[Batch], *, now_ms: int) -> Ticket[AppendResult]:
-        """In this order, behind everything before; the ticket is done when it is durable."""
+        """In this order, behind everything before; the ticket is done when it is visible."""
+        refusal = self._committer.refusal
+        if refusal is not None:
+            return Ticket.refused(refusal)
+        if self.is_open and self._committer.is_full:
+            return self._hold(batches, now_ms)
+        return self._append(batches, now_ms)
+
+    def _hold(self, batches: Sequence[Batch], now_ms: int) -> Ticket[AppendResult]:
+        """It gets its offsets when there is room; those behind it wait behind it."""
+        base = self.offset_next
+        span = sum(batch.last_offset_delta + 1 for batch in batches)
+        self._held_span += span
+
+        def act() -> Ticket[AppendResult]:
+            self._held_span -= span
+            if self.log.marks.appended != base and any(map(_has_gaps, batches)):
+                # Its hole was measured from where the log would end by then.
+                raise Throttled(wait_ms=HELD_AGAIN_MS)
+            return self._append(batches, now_ms)
+
+        return self._committer.hold(act)
+
+    @property
+    def offset_next(self) -> int:
+        """What the next append gets, if all that wait for room come in before it."""
+        return self.log.marks.appended + self._held_span
+
+    def _append(self, batches: Sequence[Batch], now_ms: int) -> Ticket[AppendResult]:
         log = self.log
-        if self._committer.failed is not None:
-            return Ticket.refused(self._committer.failed)
         try:
             appended = log.append(batches, leader_epoch=self.leader_epoch, now_ms=now_ms)
         except OnelogError as error:
@@ -121,7 +152,7 @@ class Partition:
         is_checked: nobody behind us holds them against their checksums, so it is done here.
         """
         log = self.log
-        marks = log.marks
+        marks = self.marks
         if not marks.start <= offset <= marks.appended:
             raise OffsetOutOfRange(
                 topic=self.topic,
@@ -154,13 +185,13 @@ class Partition:
         """The first visible record of this time or later."""
         log = self.log
         with self._closing_when_damaged():
-            return log.find_time(timestamp_ms, offset_max=visible_end(log.marks, isolation))
+            return log.find_time(timestamp_ms, offset_max=visible_end(self.marks, isolation))
 
     def find_max_timestamp(self, *, isolation: Isolation) -> Found | None:
         """The visible record with the latest time."""
         log = self.log
         with self._closing_when_damaged():
-            return log.find_max_timestamp(offset_max=visible_end(log.marks, isolation))
+            return log.find_max_timestamp(offset_max=visible_end(self.marks, isolation))
 
     def aborted(self, first: int, end: int) -> list[Aborted]:
         """The transactions of this range that were undone."""
@@ -178,9 +209,9 @@ class Partition:
         log = self.log
         return PartitionInfo(
             start=log.marks.start,
-            high_watermark=log.marks.durable,
+            high_watermark=log.visible,
             stable=log.marks.stable,
-            offset_next=log.marks.appended,
+            offset_next=self.offset_next,
             leader_epoch=self.leader_epoch,
             segment_count=max(1, len(self.segments())),
             size_bytes=log.size_bytes,
@@ -218,15 +249,19 @@ class Partition:
         for waiter in list(self._waiters):
             waiter.wake()
 
-    def close(self, error: OnelogError) -> Ticket[None]:
-        """Serve this error from now on; done when nothing works on the files any more."""
+    def close(self, error: OnelogError, *, keeps_tail: bool = False) -> Ticket[None]:
+        """Serve this error from now on; done when nothing works on the files any more.
+
+        keeps_tail: the log is damaged, and what was acknowledged and is not in its files is kept.
+        """
         log, self._log, self._closed = self._log, None, error
         self._unseen.clear()
         self.wake()
         if log is None:
             return Ticket.resolved(None)
         # Its index is worth no sync: the files go, or are not to be trusted.
-        return self._committer.detach(log, error).then(lambda _: log.close(leaves_index=False))
+        released = self._committer.detach(log, error, keeps_tail=keeps_tail)
+        return released.then(lambda _: log.close(leaves_index=False))
 
     def shut(self) -> None:
         """The broker stops: nothing works on the files any more."""
@@ -240,16 +275,20 @@ class Partition:
         try:
             yield
         except (PartitionClosed, DiskFailed) as error:
+            self._close_unreadable(error)
+            raise closed_because(error, topic=self.topic, partition=self.index) from error
+
+    def _close_unreadable(self, error: OnelogError) -> None:
+        """Its files cannot be read: for good, unless it is only the process that lacks something."""
+        if not _is_out_of_handles(error):
             closed = closed_because(error, topic=self.topic, partition=self.index)
-            if not _is_out_of_handles(error):
-                LOG.error("%s", closed)
-                self.close(closed)
-            raise closed from error
+            LOG.error("%s", closed)
+            self.close(closed, keeps_tail=True)
 
     def _tell_waiters(self) -> None:
-        durable = self.log.marks.durable
+        visible = self.log.visible
         size = 0
-        while self._unseen and self._unseen[0][0] <= durable:
+        while self._unseen and self._unseen[0][0] <= visible:
             size += self._unseen.popleft()[1]
         for waiter in list(self._waiters):
             waiter.seen(size)
@@ -264,6 +303,11 @@ def closed_because(error: OnelogError, *, topic: TopicName, partition: int) -> P
         # Its message says that the broker stops, which a failed write is for.
         reason = f"{error.path}: {error.found} while {error.doing}"
     return PartitionClosed(topic=topic, partition=partition, reason=reason)
+
+
+def _has_gaps(batch: Batch) -> bool:
+    """Whether it takes more offsets than it has records: a dialect has placed them."""
+    return batch.record_count != batch.last_offset_delta + 1
 
 
 def _is_out_of_handles(error: OnelogError) -> bool:

@@ -20,6 +20,9 @@ class BrokerSettings:
         1_048_588, help="The largest batch of a Kafka producer, for topics that do not say.", unit="bytes"
     )
     note_bytes_max: int = setting(4096, help="The longest note kept with a position.", unit="bytes")
+    durability_default: str = setting(
+        "sync", help="Durability of new topics that do not say: sync or os. Four dialects cannot say it."
+    )
     position_retention_ms: int = setting(
         604_800_000,
         help="How long a position is kept once its group has no members, or nobody commits it any more.",
@@ -42,9 +45,16 @@ class BrokerSettings:
     group_member_bytes_max: int = setting(
         1_048_576, help="The most that a member may say of itself, or be assigned.", unit="bytes"
     )
-    writer_threads: int = setting(
-        4, help="Partitions whose segments are written and synced at the same time."
+    commit_log_file_bytes: int = setting(
+        16 << 20, help="The size of a file of the commit log.", unit="bytes", at_least=1 << 20
     )
+    commit_log_bytes_max: int = setting(
+        256 << 20, help="All files of the commit log; then turns wait.", unit="bytes", at_least=4 << 20
+    )
+    tail_bytes_max: int = setting(
+        64 << 20, help="Records in memory that are not in segments yet; then turns wait.", unit="bytes"
+    )
+    settler_threads: int = setting(8, help="Files that a round writes and syncs at the same time.")
     retention_check_interval_ms: int = setting(
         300_000, help="How often retention looks for segments that may go.", unit="ms"
     )

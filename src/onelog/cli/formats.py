@@ -157,7 +157,9 @@ PARSERS: Mapping[str, Callable[[bytes, Text, int], Wanted]] = {
 
 
 def time_text(timestamp_ms: int) -> str:
-    """The moment in UTC; the number itself where no calendar reaches."""
+    """The moment in UTC; the number itself where no calendar reaches, and - where none is known."""
+    if timestamp_ms == -1:
+        return "-"
     try:
         moment = _EPOCH + timedelta(milliseconds=timestamp_ms)
     except OverflowError:

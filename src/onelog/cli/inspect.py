@@ -1,7 +1,8 @@
 """`onelog inspect`: what is in a data directory, the directory of a log, or one of its files.
 
 Only looks, so a broker may be running: what it is writing just then shows as bytes that are
-no whole batch yet. Says what is there, not whether it is right; `onelog verify` does.
+no whole batch yet. Says what is there, not whether it is right; `onelog verify` does. Of a
+directory, `pending` is what the commit log has and the log's own segments have not yet.
 """
 
 import argparse
@@ -9,16 +10,21 @@ import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
+from uuid import UUID
 
 from onelog.cli.formats import PRINTERS, Placed, Text, time_text
 from onelog.cli.output import CommandFailed, json_line, table
 from onelog.errors import CorruptBatch, InvalidRecord
 from onelog.records.batch import Batch
+from onelog.storage import ends as roots
 from onelog.storage import layout, snapshot
-from onelog.storage.disk import RealDisk
+from onelog.storage.disk import RealDisk, StoreRefused
+from onelog.storage.frames import BLOCK_BYTES, LogKey
 from onelog.storage.home import topic_id_of
 from onelog.storage.index import OFFSET_ENTRY, TIME_ENTRY
 from onelog.storage.layout import LogDir
+from onelog.storage.pending import Pending, pending
+from onelog.storage.replay import frames_in
 from onelog.storage.walk import is_intact, walk
 
 _DISK = RealDisk(read_only=True)
@@ -81,6 +87,7 @@ def _segments(directory: str) -> list[str]:
 
 
 def _logs(path: str) -> Iterator[Row]:
+    waiting = _pending(path)
     for name in _DISK.names(path):
         directory = layout.join(path, name)
         meaning = layout.log_dir(name)
@@ -99,7 +106,56 @@ def _logs(path: str) -> Iterator[Row]:
             "first": _base(segments[0].rpartition("/")[2]) if segments else 0,
             "end": last.end,
             "bytes": sum(_size(segment) for segment in segments),
+            "pending": 0 if topic_id is None else _pending_records(waiting, topic_id, meaning.partition),
         }
+
+
+def _pending(path: str) -> Pending:
+    """What is in the commit log only. While a broker writes, it may be torn anywhere: then nothing is said."""
+    try:
+        return pending(_DISK, path)
+    except StoreRefused as refusal:
+        print(refusal, file=sys.stderr)
+        return Pending()
+
+
+def _pending_records(waiting: Pending, topic_id: UUID, partition: int) -> int:
+    entries = waiting.tails.get(LogKey(topic_id, partition), [])
+    return sum(entry.next - entry.base for entry in entries)
+
+
+def _ends_rows(path: str) -> Iterator[Row]:
+    """The root, log by log; of one without logs, nothing but the line for itself."""
+    ends = roots.decoded(_content(path), path=path)
+    for key, said in ends.logs.items():
+        yield {
+            "topic_id": str(key.topic_id),
+            "partition": key.partition,
+            "active": said.base,
+            "length": said.length,
+            "next": said.next,
+            "refused": said.is_refused,
+            "epoch": f"{ends.epoch:016x}",
+            "first_frame": ends.first,
+            "clean": ends.is_clean,
+        }
+
+
+def _frame_rows(path: str) -> Iterator[Row]:
+    """Every frame that stands whole in a commit log file, whether it still matters or not."""
+    for position, frame in frames_in(_DISK, path, block_bytes=BLOCK_BYTES):
+        for entry in frame.entries:
+            yield {
+                "position": position,
+                "lsn": frame.lsn,
+                "epoch": f"{frame.epoch:016x}",
+                "durable": frame.durable,
+                "topic_id": str(entry.key.topic_id),
+                "partition": entry.key.partition,
+                "first": entry.base,
+                "end": entry.next,
+                "bytes": entry.size,
+            }
 
 
 def _segment_row(path: str) -> Row:
@@ -119,6 +175,10 @@ def _segment_row(path: str) -> Row:
 
 def _file(path: str, args: argparse.Namespace) -> int:
     name = path.rpartition("/")[2]
+    if name == layout.ENDS:
+        return _shown(_ends_rows(path), args)
+    if layout.commit_slot(name) is not None or layout.tail_key(name) is not None:
+        return _shown(_frame_rows(path), args)
     if name.endswith(layout.INDEX_SUFFIX):
         entries = OFFSET_ENTRY.iter_unpack(_whole_entries(path, OFFSET_ENTRY.size))
         return _shown(({"offset": _base(name) + r, "position": p} for r, p in entries), args)
@@ -129,7 +189,8 @@ def _file(path: str, args: argparse.Namespace) -> int:
         return _shown(_producers(path), args)
     if not name.endswith(layout.LOG_SUFFIX):
         raise CommandFailed(
-            f"{path}: expected a file whose name ends in .log, .index, .timeindex or .snapshot."
+            f"{path}: expected a file whose name ends in .log, .index, .timeindex or .snapshot, "
+            f"{layout.ENDS}, {layout.COMMIT_PREFIX}0 or the like."
         )
     if args.records:
         return _records(path, args)

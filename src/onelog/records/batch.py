@@ -10,7 +10,7 @@ from typing import Self
 
 from onelog.binary.compression import Codec, compress, decompress
 from onelog.binary.crc import crc32c
-from onelog.binary.errors import BinaryError
+from onelog.binary.errors import BinaryError, TooLarge
 from onelog.errors import CorruptBatch, InvalidRecord
 from onelog.model import OFFSET_MAX
 from onelog.records import codec as layout
@@ -20,9 +20,13 @@ from onelog.records.record import Buffer, Record, TimestampType
 
 # A batch may not unpack to more than this unless its reader says so: a few bytes of zeros
 # well compressed would otherwise fill the memory.
-UNPACKED_BYTES_MAX = 256 << 20
+UNPACKED_BYTES_MAX = 64 << 20
 _SEQUENCES = 1 << 31
 _TIMESTAMP_MIN = -(1 << 63)
+
+
+class OverlargeBatch(CorruptBatch):
+    """Its records take more bytes once they are unpacked than the reader allows."""
 
 
 class Batch:
@@ -193,6 +197,10 @@ class Batch:
         if self.attributes & layout.CODEC_MASK:
             try:
                 unpacked = decompress(self.codec, packed, bytes_max=bytes_max)
+            except TooLarge as error:
+                raise OverlargeBatch(
+                    where or self._name, f"{self.codec.name.lower()}: {error}", "fewer records"
+                ) from error
             except BinaryError as error:
                 raise CorruptBatch(
                     where or self._name, f"{self.codec.name.lower()}: {error}", "compressed records"
@@ -240,7 +248,12 @@ class Batch:
             raise InvalidRecord(self._name, f"its records reach offset {last} with {gaps} gaps")
 
     def find_time(
-        self, timestamp_ms: int, *, offset_start: int = 0, offset_end: int = OFFSET_MAX
+        self,
+        timestamp_ms: int,
+        *,
+        offset_start: int = 0,
+        offset_end: int = OFFSET_MAX,
+        bytes_max: int = UNPACKED_BYTES_MAX,
     ) -> tuple[int, int] | None:
         """(offset, time) of the first record that is this old or newer, between these offsets."""
         appended = bool(self.attributes & layout.APPEND_TIME_BIT)
@@ -249,19 +262,27 @@ class Batch:
         # The log's time stands for that of every record: the first between the offsets will do.
         least = _TIMESTAMP_MIN if appended else timestamp_ms
         place = (self.base_offset, self.base_timestamp_ms)
-        data = self.payload()
+        data = self.payload(bytes_max=bytes_max)
         try:
             found = kernels.find_time(data, self.record_count, *place, least, offset_start, offset_end)
         except MalformedRecord as error:
             raise self._invalid(error) from error
         return (found[0], self.max_timestamp_ms) if found and appended else found
 
-    def find_time_max(self, *, offset_start: int = 0, offset_end: int = OFFSET_MAX) -> tuple[int, int] | None:
+    def find_time_max(
+        self,
+        *,
+        offset_start: int = 0,
+        offset_end: int = OFFSET_MAX,
+        bytes_max: int = UNPACKED_BYTES_MAX,
+    ) -> tuple[int, int] | None:
         """(offset, time) of the first of the newest records between these offsets."""
         if self.attributes & layout.APPEND_TIME_BIT:
-            return self.find_time(self.max_timestamp_ms, offset_start=offset_start, offset_end=offset_end)
+            return self.find_time(
+                self.max_timestamp_ms, offset_start=offset_start, offset_end=offset_end, bytes_max=bytes_max
+            )
         place = (self.base_offset, self.base_timestamp_ms)
-        data = self.payload()
+        data = self.payload(bytes_max=bytes_max)
         try:
             return kernels.find_time_max(data, self.record_count, *place, offset_start, offset_end)
         except MalformedRecord as error:

@@ -25,6 +25,9 @@ class StoreRefused(Exception):
     """
 
 
+# What a failure of keeps one log from being read, and says nothing of what was written.
+READING = frozenset({"opening", "reading", "listing", "looking at its size"})
+
 _NO_ROOM = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
 # The kernel takes at most 1024 buffers in one call.
 _BUFFERS_MAX = 1024

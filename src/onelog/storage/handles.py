@@ -1,8 +1,8 @@
 """Open files, a bounded number of them: the one used longest ago is closed first.
 
-Lives in the loop's thread. What a worker is to write is pinned for it beforehand and never
-closed under it, even when its file is removed meanwhile. Whoever writes through a handle
-syncs before giving it back, so that closing one never loses the news of a failed write.
+Lives in the loop's thread, and is for reading: whoever writes opens the file himself and syncs
+before he closes it, so that closing one never loses the news of a failed write. One that is
+in use is never closed, even when its file is removed meanwhile.
 """
 
 from collections.abc import Iterator
@@ -60,12 +60,6 @@ class Handles:
         handle.pins -= 1
         if handle.dropped and not handle.pins:
             handle.file.close()
-
-    def adopt(self, file: DiskFile) -> None:
-        """A file that somebody else has opened, and synced."""
-        self.forget(file.path)
-        self._make_room()
-        self._handles[file.path] = Handle(file)
 
     def forget(self, path: str) -> None:
         """The path, or everything in this directory, is about to go or to change its name."""

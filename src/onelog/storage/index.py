@@ -13,14 +13,25 @@ import struct
 from array import array
 from bisect import bisect_left
 from operator import lt
+from typing import NamedTuple
 
 OFFSET_ENTRY = struct.Struct(">ii")
 TIME_ENTRY = struct.Struct(">qi")
 RELATIVE_MAX = (1 << 31) - 1
 
 
+class IndexMark(NamedTuple):
+    """How far an index had grown."""
+
+    offsets: int
+    times: int
+    bytes_since: int
+    max_timestamp_ms: int
+    last_of_max: int
+
+
 class Index:
-    """Both indexes of a segment, in memory. Grows at the end only."""
+    """Both indexes of a segment, in memory. Grows at the end only, and may be taken back to a mark."""
 
     __slots__ = (
         "_bytes_since",
@@ -59,6 +70,21 @@ class Index:
             self._note_time()
             self._bytes_since = 0
         self._bytes_since += size
+
+    def mark(self) -> IndexMark:
+        """Where it is now."""
+        times = len(self._times)
+        return IndexMark(
+            len(self._offsets), times, self._bytes_since, self.max_timestamp_ms, self._last_of_max
+        )
+
+    def cut(self, mark: IndexMark) -> None:
+        """Forget what was noted since: it was not settled."""
+        del self._offsets[mark.offsets :], self._positions[mark.offsets :]
+        del self._times[mark.times :], self._time_offsets[mark.times :]
+        self._bytes_since = mark.bytes_since
+        self.max_timestamp_ms = mark.max_timestamp_ms
+        self._last_of_max = mark.last_of_max
 
     @property
     def last_entry(self) -> tuple[int, int]:

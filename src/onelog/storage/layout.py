@@ -7,6 +7,9 @@ The names are Kafka's, so that its tools find their way:
       .kafka_cleanshutdown                there after a clean stop, and only then
       onelog.format                       which form of directory this is
       onelog.db                           the catalog: all that is not a record
+      onelog.commit.0, onelog.commit.1    the commit log: records on their way to their logs
+      onelog.ends                         the root: how far every log is settled
+      onelog.tail.<32 hex>-3              records of a refused log that are not in its segments
       orders-3/                           partition 3 of the topic "orders"
         partition.metadata                the id of the topic it belongs to
         00000000000000001000.log          record batches from offset 1000 on
@@ -19,6 +22,7 @@ The names are Kafka's, so that its tools find their way:
 
 import base64
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import Enum
 from uuid import UUID
@@ -28,6 +32,13 @@ CLEAN_STOP = ".kafka_cleanshutdown"
 FORMAT = "onelog.format"
 CATALOG = "onelog.db"
 METADATA = "partition.metadata"
+ENDS = "onelog.ends"
+COMMIT_PREFIX = "onelog.commit."
+TAIL_PREFIX = "onelog.tail."
+
+# Kafka's own, there after a clean stop: up to where each log is synced, and where it begins.
+RECOVERY_POINTS = "recovery-point-offset-checkpoint"
+LOG_STARTS = "log-start-offset-checkpoint"
 
 # What is made aside, and renamed when it is whole and synced.
 ASIDE_SUFFIX = ".new"
@@ -37,7 +48,9 @@ INDEX_SUFFIX = ".index"
 TIME_INDEX_SUFFIX = ".timeindex"
 SNAPSHOT_SUFFIX = ".snapshot"
 
-FORMAT_VERSION = 1
+# The first form had no commit log; a directory of it is adopted once.
+FIRST_FORM_TEXT = b"onelog data directory\nversion: 1\n"
+FORMAT_VERSION = 2
 FORMAT_TEXT = f"onelog data directory\nversion: {FORMAT_VERSION}\n".encode()
 # What Kafka writes there, with the epoch of a broker that never had one.
 CLEAN_STOP_TEXT = b'{"version":0,"brokerEpoch":-1}'
@@ -45,6 +58,7 @@ CLEAN_STOP_TEXT = b'{"version":0,"brokerEpoch":-1}'
 _NAME_LENGTH_MAX = 255
 _LIVE = re.compile(r"(.+)-(\d{1,10})")
 _MOVED = re.compile(r"(.+)-(\d{1,10})\.([0-9a-f]{32})-(delete|stray|future)")
+_TAIL_FILE = re.compile(re.escape(TAIL_PREFIX) + r"([0-9a-f]{32})-(\d{1,10})")
 _SEGMENT_FILE = re.compile(r"(\d{20})(\.log|\.index|\.timeindex|\.snapshot)")
 
 
@@ -98,6 +112,28 @@ def log_dir(name: str) -> LogDir | None:
     return None
 
 
+def commit_file(slot: int) -> str:
+    """The name of a commit log file. It keeps it, whatever it is used for."""
+    return f"{COMMIT_PREFIX}{slot}"
+
+
+def commit_slot(name: str) -> int | None:
+    """Which commit log file has this name; None for any other name."""
+    slot = name.removeprefix(COMMIT_PREFIX)
+    return int(slot) if slot != name and slot.isdigit() and str(int(slot)) == slot else None
+
+
+def tail_file(topic_id: UUID, partition: int) -> str:
+    """The name of the file with the tail of a log that is refused."""
+    return f"{TAIL_PREFIX}{topic_id.hex}-{partition}"
+
+
+def tail_key(name: str) -> tuple[UUID, int] | None:
+    """Whose tail a file of this name has; None for any other name."""
+    found = _TAIL_FILE.fullmatch(name)
+    return (UUID(found[1]), int(found[2])) if found else None
+
+
 def segment_file(base_offset: int, suffix: str = LOG_SUFFIX) -> str:
     """The name of one of a segment's files."""
     return f"{base_offset:020d}{suffix}"
@@ -118,6 +154,12 @@ def metadata_topic_id(text: bytes) -> UUID | None:
     """The topic's id in a partition.metadata; None if it is torn or another form."""
     found = re.fullmatch(rb"version: 0\r?\ntopic_id: ([A-Za-z0-9_-]{22})\s*", text)
     return UUID(bytes=base64.urlsafe_b64decode(found[1] + b"==")) if found else None
+
+
+def checkpoint_text(offsets: Mapping[tuple[str, int], int]) -> bytes:
+    """The content of a checkpoint file: an offset for each partition."""
+    lines = [f"{topic} {partition} {offset}" for (topic, partition), offset in sorted(offsets.items())]
+    return "\n".join(["0", str(len(lines)), *lines, ""]).encode()
 
 
 def kafka_id(topic_id: UUID) -> str:

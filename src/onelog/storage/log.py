@@ -1,16 +1,18 @@
 """One partition's log: segments on disk, a tail in memory, and the marks between them.
 
-    start ... settled = durable = written ... appended
-    |  segment files, synced          |  tail     |
+    start ... settled ... durable ... written ... appended
+    |  segment files  |             tail                 |
+                      | in frames, synced |
+                      | in frames                |
 
-An append fixes the order and puts the batches into the tail, from where they are written
-(writing.py) by whoever asked for the job. Reads go across both. All calls are made from the
-loop's thread, but WriteJob.run and RemovalJob.run, which make system calls only. Who may
-see what, and when to write, is decided above; so is what the settings are.
+An append fixes the order and puts the batches into the tail, where they stay and are read from
+until a round has settled them (writing.py): until the root says that the segments have them.
+All calls are made from the loop's thread, but SettleJob.run and RemovalJob.run, which make
+system calls only. When to write what is decided above; so is what the settings are.
 """
 
 from bisect import bisect_right
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from itertools import chain
@@ -21,29 +23,37 @@ from onelog.errors import DiskFailed, DiskFull, OffsetOutOfRange, PartitionClose
 from onelog.records.batch import Batch
 from onelog.storage import lookup
 from onelog.storage.disk import Buffer
+from onelog.storage.ends import Said
+from onelog.storage.frames import Entry, LogKey
 from onelog.storage.handles import Handles
 from onelog.storage.home import Home
+from onelog.storage.leftovers import remove_leftovers
 from onelog.storage.lookup import Found
 from onelog.storage.producers import Producers, append_time_ms
 from onelog.storage.removal import RemovalJob, SegmentRemoval
 from onelog.storage.segment import LogRefused, Segment, SegmentInfo
-from onelog.storage.writing import LogSettings, Plan, WriteJob, give_up, index_files, publish, write_files
+from onelog.storage.tail import FramePlace, Tail
+from onelog.storage.whole import write_files
+from onelog.storage.writing import LogSettings, Plan, SettleJob, give_up, index_files, publish
 
 __all__ = [
     "Appended",
     "Found",
+    "FramePlace",
     "LogSettings",
     "Marks",
     "PartitionLog",
     "RemovalJob",
     "Repeated",
     "SegmentInfo",
-    "WriteJob",
+    "SettleJob",
 ]
 
 
 # Of a log's sealed segments, as many as readers of different ages are likely to be in.
 INDEXES_KEPT = 4
+# What planning may do in one breath, in batches.
+PLANNED_AT_ONCE = 32
 
 
 class Marks(NamedTuple):
@@ -58,9 +68,9 @@ class Marks(NamedTuple):
 
     def check(self) -> "Marks":
         """Themselves, in their order."""
-        assert 0 <= self.start <= self.durable
+        assert 0 <= self.start <= self.written
         assert self.settled <= self.durable <= self.written <= self.appended
-        assert self.stable <= self.durable
+        assert self.stable <= self.written
         return self
 
 
@@ -95,26 +105,33 @@ class PartitionLog:
         segments: list[Segment],
         producers: Producers,
         start: int,
-        bytes_cut: int = 0,
+        end: int | None = None,
+        is_os: bool = False,
         has_home: bool = False,
         has_index: bool = False,
+        has_leftovers: bool = False,
     ) -> None:
         self.home = home
         self.settings = settings
-        self.bytes_cut = bytes_cut
+        self.is_os = is_os
         self.producers = producers
         self._handles = handles
         self._segments = segments
-        self._tail: list[Batch] = []
-        self._tail_ms: list[int] = []
+        self._tail = Tail()
+        self._has_leftovers = has_leftovers
         self._has_home = has_home
         self._has_index = has_index
         self._warm: list[Segment] = []
-        self._job: WriteJob | None = None
+        self._job: SettleJob | None = None
+        self._is_planning = False
         self._rolls_at_ms: int | None = None
         self._refusal: str | None = None
-        end = segments[-1].offset_end if segments else start
-        self.marks = Marks(start, end, end, end, end, end).check()
+        if segments:
+            end = segments[-1].offset_end
+        elif end is None:
+            end = start
+        # Not checked: where a start reads the tail back, the log may begin in it.
+        self.marks = Marks(start, end, end, end, end, end)
 
     @property
     def name(self) -> str:
@@ -132,14 +149,47 @@ class PartitionLog:
         return self.home.partition
 
     @property
+    def key(self) -> LogKey:
+        """How the commit log and the root call it."""
+        return LogKey(self.home.topic_id, self.home.partition)
+
+    @property
+    def has_segments(self) -> bool:
+        """Whether anything of it was ever settled."""
+        return bool(self._segments)
+
+    @property
+    def visible(self) -> int:
+        """Where what readers may see and answers may say ends."""
+        return self.marks.written if self.is_os else self.marks.durable
+
+    @property
     def size_bytes(self) -> int:
-        """What it holds, on disk and in memory."""
-        return sum(s.size for s in self._segments) + self.tail_bytes
+        """What it holds, settled or not."""
+        return sum(s.size for s in self._segments) + self._tail.size
 
     @property
     def tail_bytes(self) -> int:
-        """What of it is in memory only."""
-        return sum(b.size for b in self._tail)
+        """What of it is not in segments yet."""
+        return self._tail.size
+
+    @property
+    def tail_count(self) -> int:
+        """How many batches that is."""
+        return len(self._tail)
+
+    @property
+    def said(self) -> Said:
+        """What a root may say of it: what is settled."""
+        if not self._segments:
+            return Said(base=self.marks.settled, length=0, next=self.marks.settled)
+        active = self._segments[-1]
+        return Said(base=active.base_offset, length=active.size, next=active.offset_end)
+
+    @property
+    def first_frame(self) -> FramePlace | None:
+        """Where the commit log has the beginning of the tail; None when nothing of it was written."""
+        return self._tail.first_frame
 
     def segments(self) -> list[SegmentInfo]:
         """What is there, oldest first; none before the first write."""
@@ -162,8 +212,7 @@ class PartitionLog:
                 continue
             placed = batch.renumbered(base_offset=following, leader_epoch=leader_epoch)
             self.producers.note(placed, base=following, heard_ms=now_ms, settled=self.marks.settled)
-            self._tail.append(placed)
-            self._tail_ms.append(now_ms)
+            self._tail.add(placed, now_ms=now_ms)
             buffers.append(placed.data)
             following = placed.offset_end
             timestamp_ms = append_time_ms(placed)
@@ -171,21 +220,56 @@ class PartitionLog:
         self.marks = Marks(start, settled, stable, durable, written, following).check()
         return Appended(base, following, timestamp_ms, buffers)
 
+    def restore(self, batch: Batch, *, place: FramePlace) -> None:
+        """A batch that a frame has comes next. At a start: it is durable once it is settled."""
+        assert batch.base_offset == self.marks.appended
+        self.producers.note(
+            batch, base=batch.base_offset, heard_ms=batch.max_timestamp_ms, settled=self.marks.settled
+        )
+        self._tail.add(batch, now_ms=batch.max_timestamp_ms)
+        self.marks = self.marks._replace(appended=batch.offset_end)
+        self.note_written(batch.offset_end, lsn=place.lsn, before=place.before)
+
+    def note_written(self, offset: int, *, lsn: int, before: int) -> None:
+        """A frame at this place has everything below the offset that no earlier one has."""
+        if offset > self.marks.settled:
+            self._tail.note_frame(FramePlace(offset, lsn, before))
+        if offset > self.marks.written:
+            stable = offset if self.is_os else self.marks.stable
+            self.marks = self.marks._replace(written=offset, stable=stable)
+
+    def note_durable(self, offset: int) -> None:
+        """A sync covers everything below the offset."""
+        if offset > self.marks.durable:
+            stable = max(self.marks.stable, offset)
+            self.marks = self.marks._replace(durable=offset, stable=stable).check()
+
+    def tail_entries(self) -> list[Entry]:
+        """What frames have of the tail, to be kept when the log cannot be settled."""
+        return self._tail.entries(self.key, written=self.marks.written)
+
     def ask_to_roll(self, now_ms: int) -> None:
-        """Begin a new segment in the next job, even if nothing is there to write."""
+        """Begin a new segment in the next round, even if nothing is there to settle."""
         self._rolls_at_ms = now_ms
 
-    def begin_write(self) -> WriteJob | None:
-        """What a worker is to do so that the tail becomes durable; None when there is nothing.
+    @property
+    def wants_settling(self) -> bool:
+        """Whether a round has something to do here."""
+        return self.marks.written > self.marks.settled or self._rolls_at_ms is not None
 
-        One job at a time: the next one is planned when this one has been given to end_write.
+    def begin_settle(self) -> Generator[None, None, SettleJob | None]:
+        """What a worker is to do so that what was written is settled; None when there is nothing.
+
+        Comes in pieces, so that a long tail holds nobody up. One job at a time: the next one is
+        planned when this one was given to end_settle or undo_settle.
         """
         assert self._job is None
+        assert not self._is_planning
+        count = self._tail.count_below(self.marks.written)
         if not self._segments or not self._segments[-1].size:
-            # Asked for while a job was on its way that has begun a new segment: one that is
-            # empty is not followed by another, which would have the same name.
+            # One that is empty is not followed by another, which would have the same name.
             self._rolls_at_ms = None
-        if not self._tail and self._rolls_at_ms is None:
+        if not count and self._rolls_at_ms is None:
             return None
         plan = Plan(
             self._handles,
@@ -194,27 +278,46 @@ class PartitionLog:
             producers=self.producers,
             settings=self.settings,
         )
+        self._is_planning = True
         if self._rolls_at_ms is not None:
-            plan.roll(self.marks.written, now_ms=self._rolls_at_ms)
+            plan.roll(self.marks.settled, now_ms=self._rolls_at_ms)
             self._rolls_at_ms = None
-        for batch, now_ms in zip(self._tail, self._tail_ms, strict=True):
+        for number in range(count):
+            batch, now_ms = self._tail.at(number)
             plan.add(batch, now_ms=now_ms)
-        self._job = plan.job(batch_count=len(self._tail), makes_home=not self._has_home)
+            if number % PLANNED_AT_ONCE == PLANNED_AT_ONCE - 1:
+                yield
+        self._is_planning = False
+        self._job = plan.job(
+            batch_count=count, makes_home=not self._has_home, has_leftovers=self._has_leftovers
+        )
         return self._job
 
-    def end_write(self, job: WriteJob) -> None:
-        """The job's run() has returned: what it wrote is durable, and is read from the files now."""
+    def said_after(self, job: SettleJob) -> Said:
+        """What a root may say once the job's run() has returned."""
+        assert job is self._job
+        return Said(base=job.pieces[-1].segment.base_offset, length=job.active_end, next=job.offset_end)
+
+    def end_settle(self, job: SettleJob) -> None:
+        """The root says that what the job wrote counts: it is read from the files now."""
         assert job is self._job
         self._job = None
         self._has_home = True
-        self._has_index = False
-        self._segments.extend(publish(self._handles, job.pieces))
+        self._has_index = self._has_leftovers = False
+        self._segments.extend(publish(job.pieces))
         for piece in job.pieces:
             self._keep_warm(piece.segment)
-        del self._tail[: job.batch_count]
-        del self._tail_ms[: job.batch_count]
         end = job.offset_end
-        self.marks = Marks(self.marks.start, end, end, end, end, self.marks.appended).check()
+        self._tail.drop(job.batch_count, settled=end)
+        self.note_durable(end)
+        self.marks = self.marks._replace(settled=end).check()
+
+    def undo_settle(self, job: SettleJob) -> None:
+        """What the job wrote does not count. It is tried again, over what it has left."""
+        assert job is self._job
+        self._job = None
+        self._has_leftovers = True
+        give_up(job.pieces)
 
     def read(self, offset: int, *, bytes_max: int, offset_max: int) -> list[Batch]:
         """Whole batches, the first being the one that holds `offset`, none reaching beyond offset_max.
@@ -234,13 +337,13 @@ class PartitionLog:
                         return found
                     offset = segment.offset_end
                     left = bytes_max - sum(b.size for b in found)
-        return found + self._read_tail(offset, bytes_max=left, offset_max=offset_max, at_least_one=not found)
+        return found + self._tail.read(offset, bytes_max=left, offset_max=offset_max, at_least_one=not found)
 
     def find_time(self, timestamp_ms: int, *, offset_max: int) -> Found | None:
         """The first record below offset_max that is this old or newer."""
         start = self.marks.start
         with self._closing_when_refused():
-            batches = chain(self._batches_from_time(timestamp_ms), self._tail)
+            batches = chain(self._batches_from_time(timestamp_ms), self._tail.batches)
             return lookup.first_at_or_after(batches, timestamp_ms, start=start, offset_max=offset_max)
 
     def find_max_timestamp(self, *, offset_max: int) -> Found | None:
@@ -270,6 +373,13 @@ class PartitionLog:
         assert first <= end
         return []
 
+    def tidy(self) -> None:
+        """Before a clean stop: remove what an attempt to settle has left behind."""
+        assert not self._tail
+        if self._has_leftovers:
+            remove_leftovers(self.home, self.said if self._segments else None)
+            self._has_leftovers = False
+
     def close(self, *, leaves_index: bool = True) -> None:
         """Let go of the files.
 
@@ -280,7 +390,7 @@ class PartitionLog:
         if leaves_index and is_whole and not self._has_index:
             self._leave_index(index_files(self._segments[-1]))
         if self._job is not None:
-            give_up(self._handles, self._job.pieces)
+            give_up(self._job.pieces)
             self._job = None
         self._handles.forget(self.home.path)
 
@@ -315,17 +425,6 @@ class PartitionLog:
         first = bisect_right(self._segments, offset, key=lambda s: s.base_offset) - 1
         yield from self._segments[max(first, 0) :]
 
-    def _read_tail(self, offset: int, *, bytes_max: int, offset_max: int, at_least_one: bool) -> list[Batch]:
-        found: list[Batch] = []
-        first = bisect_right(self._tail, offset, key=lambda b: b.offset_end)
-        for batch in self._tail[first:]:
-            fits = batch.size <= bytes_max or (at_least_one and not found)
-            if not fits or batch.offset_end > offset_max:
-                break
-            found.append(batch)
-            bytes_max -= batch.size
-        return found
-
     def _batches_from_time(self, timestamp_ms: int) -> Iterator[Batch]:
         """The segments' batches among which the first record of this time or later is."""
         for segment in self._segments_from(self.marks.start):
@@ -343,7 +442,7 @@ class PartitionLog:
             if segment.offset_end <= start or segment.max_timestamp_ms < best:
                 continue
             yield from (batch for _, batch in segment.batches())
-        yield from self._tail
+        yield from self._tail.batches
 
     def _check_in_range(self, offset: int) -> None:
         if not self.marks.start <= offset <= self.marks.appended:
@@ -352,7 +451,7 @@ class PartitionLog:
                 partition=self.home.partition,
                 offset=offset,
                 start=self.marks.start,
-                end=self.marks.durable,
+                end=self.visible,
             )
 
     @contextmanager

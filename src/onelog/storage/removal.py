@@ -50,6 +50,8 @@ class LogRemoval:
     def run(self) -> int:
         """Take it away. Afterwards the topic's id may be forgotten."""
         disk, home = self._home.disk, self._home
+        # What was kept of it, had it been refused.
+        disk.unlink(layout.join(home.root, layout.tail_file(home.topic_id, home.partition)))
         if not disk.exists(home.path) or topic_id_of(disk, home.path) != home.topic_id:
             return 0
         gone = move_away(

@@ -1,6 +1,6 @@
 """The data directory: one process has it, one format is in it, logs are opened and removed.
 
-    lock -> format -> clean mark read and taken away -> catalog -> sort_out() -> open_log() ...
+    lock -> format -> clean mark read and taken away -> catalog -> recover() -> sort_out() -> open_log() ...
 
 Knows no topics but those it is told: the catalog's rows are read above. open_log and the
 removal jobs may run in any thread, but one at a time, in the order of what they are about:
@@ -9,21 +9,25 @@ a removed topic's directory is out of the way before its successor's is made.
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from uuid import UUID
 
 from onelog.errors import PartitionClosed
+from onelog.storage import ends as roots
 from onelog.storage import layout
 from onelog.storage.catalog import CatalogFile
+from onelog.storage.commit_log import CommitLog, CommitLogSettings
 from onelog.storage.disk import Disk, Held, StoreRefused
+from onelog.storage.ends import Ends
+from onelog.storage.frames import LogKey
 from onelog.storage.handles import Handles
 from onelog.storage.home import Home, is_half_made, topic_id_of
 from onelog.storage.layout import LogDir, Role
 from onelog.storage.log import LogSettings, PartitionLog
-from onelog.storage.recovery import recover
+from onelog.storage.producers import Producers
+from onelog.storage.recovery import Known, Note, Recovered, Recovery, RunAll, one_by_one
 from onelog.storage.removal import LogRemoval, RemovalJob, move_away, remove_tree
-from onelog.storage.segment import LogRefused
-from onelog.storage.writing import write_files
+from onelog.storage.whole import replace_whole, write_files
 
 OpenCatalog = Callable[[str, Sequence[tuple[str, ...]]], CatalogFile]
 
@@ -39,14 +43,25 @@ class SortedOut:
 class Store:
     """One open data directory."""
 
-    def __init__(self, disk: Disk, path: str, *, lock: Held, catalog: CatalogFile, was_clean: bool) -> None:
+    def __init__(
+        self,
+        disk: Disk,
+        path: str,
+        *,
+        lock: Held,
+        catalog: CatalogFile,
+        kafka_was_clean: bool,
+    ) -> None:
         self.disk = disk
         self.path = path
         self.catalog = catalog
-        self.was_clean = was_clean
+        self._kafka_was_clean = kafka_was_clean
         self._lock = lock
         self._handles = Handles(disk)
         self._removed: set[UUID] = set()
+        self._recovered: Recovered | None = None
+        self._commit_log: CommitLog | None = None
+        self._ends: Ends | None = None
 
     @classmethod
     def open(
@@ -62,16 +77,65 @@ class Store:
         with ExitStack() as undo:
             lock = disk.lock(layout.join(path, layout.LOCK))
             undo.callback(lock.release)
-            was_clean = _take_over(disk, path)
+            kafka_was_clean = _take_over(disk, path)
             catalog_path = layout.join(path, layout.CATALOG)
-            if not was_clean:
-                _write_again(disk, [catalog_path, catalog_path + "-wal"])
+            # Also after a clean stop: the start that followed it may have written to the catalog
+            # and been cut off before its own root.
+            _write_again(disk, [catalog_path, catalog_path + "-wal"])
             catalog = open_catalog(catalog_path, migrations)
             undo.callback(catalog.close)
             # The catalog's own name, and that of the write-ahead log.
             disk.sync_dir(path)
             undo.pop_all()
-        return cls(disk, path, lock=lock, catalog=catalog, was_clean=was_clean)
+        return cls(
+            disk,
+            path,
+            lock=lock,
+            catalog=catalog,
+            kafka_was_clean=kafka_was_clean,
+        )
+
+    @property
+    def is_recovered(self) -> bool:
+        """Whether logs may be opened."""
+        return self._recovered is not None
+
+    @property
+    def commit_log(self) -> CommitLog:
+        """The commit log of this open. There once recover() has returned."""
+        assert self._commit_log is not None
+        return self._commit_log
+
+    @property
+    def ends(self) -> Ends:
+        """The root that is durable."""
+        assert self._ends is not None
+        return self._ends
+
+    def recover(
+        self, known: Known, note: Note, *, settings: CommitLogSettings, run_all: RunAll = one_by_one
+    ) -> Recovered:
+        """Bring every log to where it was, durably. Afterwards logs may be opened, and nothing else is pending.
+
+        run_all: does system calls for many logs, in threads perhaps.
+        """
+        self._removed.update(known.removed)
+        recovery = Recovery(
+            self.disk,
+            self.path,
+            self._handles,
+            known,
+            settings=settings,
+            claim=self._claim,
+            kafka_was_clean=self._kafka_was_clean,
+            run_all=run_all,
+        )
+        self._recovered, self._commit_log, self._ends = recovery.run(note)
+        return self._recovered
+
+    def root_is(self, ends: Ends) -> None:
+        """A new root is durable."""
+        self._ends = ends
 
     def sort_out(self, alive: Mapping[str, tuple[UUID, int]], removed: Collection[UUID]) -> SortedOut:
         """Before serving: take away what belongs to removed ids, set aside what belongs to nobody.
@@ -95,28 +159,23 @@ class Store:
         return found
 
     def open_log(
-        self, topic: str, topic_id: UUID, partition: int, *, settings: LogSettings, start: int
+        self, topic: str, topic_id: UUID, partition: int, *, settings: LogSettings, is_os: bool = False
     ) -> PartitionLog:
-        """The log of a partition, as it stands on disk. PartitionClosed when it cannot be served.
+        """The log of a partition: as it was recovered, or new. PartitionClosed when it cannot be served.
 
-        A new one has no directory before its first write.
+        A new one has no directory before its first records are settled.
         """
+        key = LogKey(topic_id, partition)
+        if self._recovered is not None:
+            if key in self._recovered.refused:
+                reason = str(self._recovered.refused[key])
+                raise PartitionClosed(topic=topic, partition=partition, reason=reason)
+            if key in self._recovered.logs:
+                return self._recovered.logs.pop(key)
         home = Home(self.disk, self.path, topic=topic, partition=partition, topic_id=topic_id)
-        self._judge(home.path, LogDir(topic, partition), {topic: (topic_id, partition + 1)}, SortedOut())
-        try:
-            found = recover(home, self._handles, settings=settings, start=start, was_clean=self.was_clean)
-        except LogRefused as refusal:
-            raise PartitionClosed(topic=topic, partition=partition, reason=str(refusal)) from refusal
+        self._claim(home)
         return PartitionLog(
-            home,
-            self._handles,
-            settings=settings,
-            segments=found.segments,
-            producers=found.producers,
-            start=start,
-            bytes_cut=found.bytes_cut,
-            has_home=found.has_home,
-            has_index=self.was_clean,
+            home, self._handles, settings=settings, segments=[], producers=Producers(), start=0, is_os=is_os
         )
 
     def remove_log(self, topic: str, topic_id: UUID, partition: int) -> RemovalJob:
@@ -124,24 +183,43 @@ class Store:
         self._removed.add(topic_id)
         return LogRemoval(Home(self.disk, self.path, topic=topic, partition=partition, topic_id=topic_id))
 
-    def close(self, *, clean: bool = True) -> None:
-        """Let go. Clean: all logs are closed, and nothing of them is pending."""
+    def close(self, *, at_rest: Collection[PartitionLog] | None = None) -> None:
+        """Let go. at_rest: all logs, which are closed with nothing pending, so that it is a clean stop."""
         with ExitStack() as ending:
             # Whatever fails on the way, the directory is free for the next one.
             ending.callback(self._lock.release)
             with ExitStack() as files:
                 files.callback(self.catalog.close)
+                if self._commit_log is not None:
+                    files.callback(self._commit_log.close)
                 self._handles.close()
-            if clean:
-                self._mark_clean()
+            if at_rest is not None:
+                self._rest(at_rest)
 
-    def _mark_clean(self) -> None:
+    def _rest(self, logs: Collection[PartitionLog]) -> None:
+        """The root says that nothing is pending, and Kafka may take the directory as it is."""
+        if self._ends is not None:
+            assert self._ends.first == self.commit_log.end
+            for log in logs:
+                log.tidy()
+            roots.write(self.disk, self.path, roots.encoded(replace(self._ends, is_clean=True)))
+        for name, offsets in (
+            (layout.RECOVERY_POINTS, {log: log.marks.settled for log in logs}),
+            (layout.LOG_STARTS, {log: log.marks.start for log in logs}),
+        ):
+            places = {(log.home.topic, log.partition): offset for log, offset in offsets.items()}
+            replace_whole(self.disk, layout.join(self.path, name), layout.checkpoint_text(places))
         mark = layout.join(self.path, layout.CLEAN_STOP)
         with ExitStack() as undo:
             undo.callback(self.disk.unlink, mark)
             write_files(self.disk, {mark: layout.CLEAN_STOP_TEXT})
             self.disk.sync_dir(self.path)
             undo.pop_all()
+
+    def _claim(self, home: Home) -> None:
+        """What has the place of this log's directory and is not it goes out of the way."""
+        living = {home.topic: (home.topic_id, home.partition + 1)}
+        self._judge(home.path, LogDir(home.topic, home.partition), living, SortedOut())
 
     def _end_removal(self, path: str, alive: Mapping[str, tuple[UUID, int]], found: SortedOut) -> None:
         """Take away what a removal has left, but not what says that it belongs to a living topic."""
@@ -201,8 +279,8 @@ def _take_over(disk: Disk, path: str) -> bool:
     _check_format(disk, path)
     mark = layout.join(path, layout.CLEAN_STOP)
     was_clean = disk.exists(mark)
-    if was_clean:
-        disk.unlink(mark)
+    for name in (layout.CLEAN_STOP, layout.RECOVERY_POINTS, layout.LOG_STARTS):
+        disk.unlink(layout.join(path, name))
     disk.sync_dir(path)
     return was_clean
 
@@ -215,18 +293,20 @@ def _check_format(disk: Disk, path: str) -> None:
             found = file.pread(0, 4096)
         finally:
             file.close()
-        if found != layout.FORMAT_TEXT:
+        if found == layout.FORMAT_TEXT:
+            return
+        if found != layout.FIRST_FORM_TEXT:
             raise StoreRefused(
                 f"{format_path}: found {found[:60]!r}; expected {layout.FORMAT_TEXT!r}. "
                 "Another version of onelog made this directory: use that one."
             )
+        # Before anything of the new form is there: the old program must not take what it would miss.
+        replace_whole(disk, format_path, layout.FORMAT_TEXT)
         return
     if disk.exists(layout.join(path, layout.CATALOG)):
         raise StoreRefused(f"{path}: has a catalog and no {layout.FORMAT}. Restore it from a backup.")
     # Made aside, so that a torn one never passes for that of another version.
-    aside = format_path + layout.ASIDE_SUFFIX
-    write_files(disk, {aside: layout.FORMAT_TEXT})
-    disk.rename(aside, format_path)
+    replace_whole(disk, format_path, layout.FORMAT_TEXT)
 
 
 def _write_again(disk: Disk, paths: Sequence[str]) -> None:

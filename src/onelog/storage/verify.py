@@ -1,7 +1,9 @@
 """Is everything in a log's directory as we write it: checksums, order, indexes, snapshots.
 
 Reads every byte and changes none. A finding is something that should not be; a note is what
-the next start puts right by itself. Which logs there have to be is asked above.
+the next start puts right by itself. Which logs there have to be is asked above. What counts of
+the active segment the root says; without one (Kafka wrote it, or the first form of onelog), a
+clean stop does, and after another stop the first batch that is not whole.
 """
 
 from dataclasses import dataclass, field
@@ -11,6 +13,7 @@ from struct import Struct
 from onelog.records.batch import Batch
 from onelog.storage import layout, snapshot
 from onelog.storage.disk import Disk
+from onelog.storage.ends import Said
 from onelog.storage.index import OFFSET_ENTRY, TIME_ENTRY
 from onelog.storage.walk import is_intact, walk
 
@@ -30,25 +33,62 @@ class Verdict:
         self.findings.append(f"{where}: {found}; expected {expected}.")
 
 
-def check_log(disk: Disk, directory: str, *, start: int, was_clean: bool, verdict: Verdict) -> None:
-    """Look at all files of one log, whose first readable offset is `start`."""
+def check_log(
+    disk: Disk,
+    directory: str,
+    *,
+    start: int,
+    was_clean: bool,
+    verdict: Verdict,
+    said: Said | None = None,
+    end: int | None = None,
+) -> None:
+    """Look at all files of one log, whose first readable offset is `start`.
+
+    end: the offset behind what the commit log has of it, where that goes further than the segments.
+    """
     files = filter(None, map(layout.segment_of, disk.names(directory)))
     bases = sorted(base for base, suffix in files if suffix == layout.LOG_SUFFIX)
+    if said is not None:
+        bases = _counting(directory, bases, said, verdict)
     dead = [base for base, following in pairwise(bases) if following <= start]
     for base in dead:
         verdict.notes.append(f"{_path(directory, base)}: below the log's start; the next start removes it.")
     bases = bases[len(dead) :]
     if not bases:
-        if start:
+        if start > (end or 0):
             verdict.find(directory, "no segment", f"segments up to offset {start}")
         return
-    end = bases[0]
+    stands = bases[0]
     for base, following in [*pairwise(bases), (bases[-1], None)]:
-        if base != end:
-            verdict.find(_path(directory, base), f"first offset {base}", f"{end}, where the one before ends")
-        end = _Check(disk, directory, base, verdict, is_active=following is None, was_clean=was_clean).end()
-    if not bases[0] <= start <= end:
-        verdict.find(directory, f"offsets {bases[0]} to {end}", f"the catalog's log start {start} among them")
+        if base != stands:
+            verdict.find(
+                _path(directory, base), f"first offset {base}", f"{stands}, where the one before ends"
+            )
+        is_active = following is None
+        length = said.length if said is not None and is_active else None
+        stands = _Check(
+            disk, directory, base, verdict, is_active=is_active, was_clean=was_clean, length=length
+        ).end()
+    if said is not None and stands != said.next:
+        verdict.find(_path(directory, bases[-1]), f"records up to offset {stands}", str(said.next))
+    last = max(stands, end or 0)
+    if not bases[0] <= start <= last:
+        verdict.find(
+            directory, f"offsets {bases[0]} to {last}", f"the catalog's log start {start} among them"
+        )
+
+
+def _counting(directory: str, bases: list[int], said: Said, verdict: Verdict) -> list[int]:
+    """The segments that the root speaks of."""
+    for base in bases:
+        if base > said.base or not said.next:
+            verdict.notes.append(
+                f"{_path(directory, base)}: nothing speaks of it; the next start removes it."
+            )
+    if said.length and said.base not in bases:
+        verdict.find(_path(directory, said.base), "no file", f"{said.length} bytes up to offset {said.next}")
+    return [base for base in bases if base <= said.base and said.next]
 
 
 def _path(directory: str, base: int, suffix: str = layout.LOG_SUFFIX) -> str:
@@ -59,14 +99,24 @@ class _Check:
     """One segment and the files beside it."""
 
     def __init__(
-        self, disk: Disk, directory: str, base: int, verdict: Verdict, *, is_active: bool, was_clean: bool
+        self,
+        disk: Disk,
+        directory: str,
+        base: int,
+        verdict: Verdict,
+        *,
+        is_active: bool,
+        was_clean: bool,
+        length: int | None,
     ) -> None:
         self._disk = disk
         self._directory = directory
         self._base = base
         self._verdict = verdict
         self._is_active = is_active
-        self._was_clean = was_clean
+        self._was_clean = was_clean or length is not None
+        self._has_index = was_clean
+        self._length = length
         self._last_offsets: dict[int, int] = {}
         self._times: dict[int, int] = {}
         self._max_timestamp_ms = -1
@@ -77,7 +127,7 @@ class _Check:
         path = _path(self._directory, self._base)
         file = self._disk.open(path)
         try:
-            size = file.size()
+            size = self._size_that_counts(path, file.size())
             position, offset, epoch = 0, self._base, 0
             for at, batch in walk(file, position=0, end=size):
                 if not self._is_right(path, at, batch, offset, epoch):
@@ -91,11 +141,24 @@ class _Check:
         if position < size:
             self._judge_rest(path, position, size)
         # The index of an active segment is of the last clean stop; it is made anew at each start.
-        if not self._is_active or self._was_clean:
+        if not self._is_active or self._has_index:
             self._check_offset_index(offset)
             self._check_time_index(offset)
         self._check_snapshot()
         return offset
+
+    def _size_that_counts(self, path: str, size: int) -> int:
+        """As much as the root says; what is behind is left over, and what is missing was lost."""
+        if self._length is None:
+            return size
+        if size < self._length:
+            self._verdict.find(path, f"{size} bytes", f"{self._length} at least, which were synced")
+        elif size > self._length:
+            left = size - self._length
+            self._verdict.notes.append(
+                f"{path} at byte {self._length}: {left} bytes left over; the next start cuts them."
+            )
+        return min(size, self._length)
 
     def _is_right(self, path: str, at: int, batch: Batch, offset: int, epoch: int) -> bool:
         found: list[tuple[str, str]] = []

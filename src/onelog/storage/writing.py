@@ -1,20 +1,25 @@
-"""Which bytes go to which segment, and in which order they get there.
+"""One log's part of a round: which bytes go to which segment, and in which order they get there.
 
 Planned on the loop's thread from the log's tail; carried out by a worker, which makes system
-calls and touches nothing that readers look at; published on the loop's thread again.
+calls and touches nothing that readers look at; published on the loop's thread when the root
+says that it counts, or given up. What was written and is given up is a leftover: it counts
+for nothing, and is overwritten by position or removed.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from onelog.errors import DiskFull
 from onelog.records.batch import Batch
 from onelog.storage import layout, snapshot
-from onelog.storage.disk import Buffer, Disk, DiskFile
-from onelog.storage.handles import Handle, Handles
+from onelog.storage.disk import Buffer, DiskFile
+from onelog.storage.handles import Handles
 from onelog.storage.home import Home
-from onelog.storage.index import RELATIVE_MAX
+from onelog.storage.index import RELATIVE_MAX, IndexMark
+from onelog.storage.leftovers import remove_newer
 from onelog.storage.producers import Producers
 from onelog.storage.segment import Segment
+from onelog.storage.whole import write_files
 
 
 @dataclass(frozen=True)
@@ -38,17 +43,19 @@ class Piece:
     buffers: list[Buffer] = field(default_factory=list)
     bytes_added: int = 0
     files: dict[str, bytes] | None = None
-    handle: Handle | None = None
-    file: DiskFile | None = None
+    mark: IndexMark | None = None
 
 
-class WriteJob:
-    """One turn's records of one log, on their way to its segment files."""
+class SettleJob:
+    """What a log's tail had when its round began, on its way to the log's segment files."""
 
-    def __init__(self, home: Home, pieces: list[Piece], *, batch_count: int, makes_home: bool) -> None:
+    def __init__(
+        self, home: Home, pieces: list[Piece], *, batch_count: int, makes_home: bool, has_leftovers: bool
+    ) -> None:
         self.pieces = pieces
         self.batch_count = batch_count
         self.makes_home = makes_home
+        self.has_leftovers = has_leftovers
         self._home = home
 
     @property
@@ -56,23 +63,43 @@ class WriteJob:
         """The offset behind the last record of this job."""
         return self.pieces[-1].offset_end
 
+    @property
+    def active_end(self) -> int:
+        """How much of the newest segment counts."""
+        return self.pieces[-1].position + self.pieces[-1].bytes_added
+
     def run(self) -> None:
-        """Write and sync all of it. In a worker's thread; afterwards, it survives a power cut."""
+        """Write and sync all of it. In a worker's thread; afterwards, it survives a power cut.
+
+        Opens its own files, a few at a time, so that a round of any number of logs needs no more.
+        """
         if self.makes_home:
             self._home.make()
+        if self.has_leftovers:
+            remove_newer(self._home, than=self._standing_base())
         for piece in self.pieces:
             self._write(piece)
+        if self.has_leftovers:
+            # The root behind this takes them for gone, and a clean one takes what comes back for
+            # the work of another program.
+            self._home.disk.sync_dir(self._home.path)
+
+    def _standing_base(self) -> int:
+        first = self.pieces[0]
+        return -1 if first.is_new else first.segment.base_offset
 
     def _write(self, piece: Piece) -> None:
         disk = self._home.disk
-        if piece.is_new:
-            piece.file = disk.open(piece.segment.path, create=True)
-            assert piece.file.size() == 0
-        file = piece.file or (piece.handle.file if piece.handle else None)
-        if file is not None:
-            if piece.buffers:
-                file.write_at(piece.position, piece.buffers)
+        file = disk.open(piece.segment.path, create=piece.is_new)
+        try:
+            self._write_to(file, piece)
+        except DiskFull:
+            # The file is let go, and the news of a write that failed behind our back goes with it:
+            # it is asked for now. What was written stays as a leftover.
             file.sync()
+            raise
+        finally:
+            file.close()
         if piece.files is not None:
             write_files(disk, piece.files)
         if piece.is_new or piece.files is not None:
@@ -80,12 +107,20 @@ class WriteJob:
             # known: a newer one that stands there after a power cut proves all before it.
             disk.sync_dir(self._home.path)
 
+    def _write_to(self, file: DiskFile, piece: Piece) -> None:
+        if piece.is_new:
+            assert file.size() == 0
+        if piece.buffers:
+            file.write_at(piece.position, piece.buffers)
+        end = piece.position + piece.bytes_added
+        if self.has_leftovers and file.size() > end:
+            # A newer segment makes this one pass for sealed: then all of it counts.
+            file.truncate(end)
+        file.sync()
+
 
 class Plan:
-    """Puts batches into segments, one after the other, and rolls where it has to.
-
-    The active segment's file is pinned from the beginning.
-    """
+    """Puts batches into segments, one after the other, and rolls where it has to."""
 
     def __init__(
         self,
@@ -102,10 +137,8 @@ class Plan:
         self._settings = settings
         self.pieces: list[Piece] = []
         if active is not None:
-            # Before anything is noted: where a file cannot be opened, nothing was planned.
-            handle = handles.pin(active.path)
             self.pieces.append(
-                Piece(active, position=active.size, offset_end=active.offset_end, handle=handle)
+                Piece(active, position=active.size, offset_end=active.offset_end, mark=active.index.mark())
             )
 
     def add(self, batch: Batch, *, now_ms: int) -> None:
@@ -141,9 +174,15 @@ class Plan:
         segment = Segment(self._handles, self._home.path, base_offset, created_ms=now_ms)
         self.pieces.append(Piece(segment, position=0, offset_end=base_offset, is_new=True))
 
-    def job(self, *, batch_count: int, makes_home: bool) -> WriteJob:
-        """What a worker is to do. end_write unpins the files."""
-        return WriteJob(self._home, self.pieces, batch_count=batch_count, makes_home=makes_home)
+    def job(self, *, batch_count: int, makes_home: bool, has_leftovers: bool) -> SettleJob:
+        """What a worker is to do."""
+        return SettleJob(
+            self._home,
+            self.pieces,
+            batch_count=batch_count,
+            makes_home=makes_home,
+            has_leftovers=has_leftovers,
+        )
 
     def _is_full_for(self, batch: Batch, now_ms: int) -> bool:
         piece = self.pieces[-1]
@@ -159,7 +198,7 @@ class Plan:
         return segment.created_ms >= 0 and now_ms - segment.created_ms >= self._settings.segment_ms
 
 
-def publish(handles: Handles, pieces: Sequence[Piece]) -> list[Segment]:
+def publish(pieces: Sequence[Piece]) -> list[Segment]:
     """All of it is synced: readers may look. Returns the new segments."""
     fresh: list[Segment] = []
     for piece in pieces:
@@ -170,21 +209,16 @@ def publish(handles: Handles, pieces: Sequence[Piece]) -> list[Segment]:
         )
         if piece.files is not None:
             piece.segment.seal()
-        if piece.handle is not None:
-            handles.unpin(piece.handle)
-        if piece.file is not None:
-            handles.adopt(piece.file)
+        if piece.is_new:
             fresh.append(piece.segment)
     return fresh
 
 
-def give_up(handles: Handles, pieces: Sequence[Piece]) -> None:
-    """None of it counts, whatever of it was written: its files are let go."""
+def give_up(pieces: Sequence[Piece]) -> None:
+    """None of it counts, whatever of it was written: the index is as before."""
     for piece in pieces:
-        if piece.handle is not None:
-            handles.unpin(piece.handle)
-        if piece.file is not None:
-            piece.file.close()
+        if piece.mark is not None:
+            piece.segment.index.cut(piece.mark)
 
 
 def index_files(segment: Segment) -> dict[str, bytes]:
@@ -197,16 +231,3 @@ def index_files(segment: Segment) -> dict[str, bytes]:
         layout.join(segment.directory, layout.segment_file(segment.base_offset, suffix)): data
         for suffix, data in content.items()
     }
-
-
-def write_files(disk: Disk, files: Mapping[str, bytes]) -> None:
-    """Small files, whole and synced."""
-    for path, data in files.items():
-        file = disk.open(path, create=True)
-        try:
-            file.write_at(0, [data])
-            if file.size() != len(data):
-                file.truncate(len(data))
-            file.sync()
-        finally:
-            file.close()

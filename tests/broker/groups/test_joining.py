@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from onelog.broker.groups.group import NEW_MEMBER_TIMEOUT_MS
+from onelog.broker.groups.group import NAME_BYTES_MAX, NEW_MEMBER_TIMEOUT_MS
 from onelog.broker.groups.words import Phase
 from onelog.errors import (
     FencedInstance,
@@ -81,6 +81,20 @@ def test_a_member_may_say_as_much_of_itself_as_is_allowed() -> None:
     assert room.waits(room.join(protocols=protocols("range", said=bytes(5))))
     with pytest.raises(InvalidRequest, match="11 bytes"):
         room.told(room.joining(protocols=protocols("range", said=bytes(6))))
+
+
+@pytest.mark.parametrize("what", ["group", "instance", "protocol_type", "protocols"])
+def test_names_are_no_longer_than_every_version_can_tell_the_others(what: str) -> None:
+    for size, is_granted in ((NAME_BYTES_MAX, True), (NAME_BYTES_MAX + 1, False)):
+        room = Room(member_bytes_max=1 << 20)
+        name: Any = "é" * (NAME_BYTES_MAX // 2) + "x" * (size - NAME_BYTES_MAX)
+        options: dict[str, Any] = {what: protocols(name) if what == "protocols" else name}
+        request = room.joining(**options)
+        if is_granted:
+            assert room.waits(room.ask(request))
+            continue
+        with pytest.raises(InvalidRequest, match=f"a name of {size} bytes"):
+            room.told(request)
 
 
 # ---- a group may be full

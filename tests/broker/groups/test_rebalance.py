@@ -2,9 +2,10 @@
 
 import pytest
 
-from onelog.broker.groups.words import Phase
+from onelog.broker.groups.rebalance import LOOK_AGAIN_MS_MIN
+from onelog.broker.groups.words import Phase, TimePassed
 from onelog.errors import RebalanceInProgress, UnknownMember
-from tests.support.group_room import DELAY_MS, REBALANCE_MS, SESSION_MS, Room
+from tests.support.group_room import DELAY_MS, GROUP, REBALANCE_MS, SESSION_MS, Room
 
 
 def stable(*joining: dict[str, object]) -> Room:
@@ -103,6 +104,23 @@ def test_where_only_instances_are_left_and_none_is_back_they_have_until_their_se
     assert (room.phase, room.names) == (Phase.PREPARING, [static])
     room.advance(100_000 - REBALANCE_MS)
     assert (room.phase, room.names) == (Phase.EMPTY, [])
+
+
+@pytest.mark.parametrize("timeout_ms", [0, -1])
+def test_an_instance_whose_rebalance_takes_no_time_is_not_looked_for_without_end(timeout_ms: int) -> None:
+    room = Room()
+    room.gather({"instance": "static"})
+    room.settle()
+    long_ms = 2 * REBALANCE_MS
+    room.told(room.joining(instance="static", rebalance_timeout_ms=timeout_ms, session_timeout_ms=long_ms))
+    room.join()
+    room.leave(room.names[-1])
+    room.now_ms += REBALANCE_MS
+    room.do(TimePassed(GROUP))
+    assert (room.phase, len(room.names)) == (Phase.PREPARING, 1)
+    due_ms = room.group.join_deadline_ms
+    assert due_ms is not None
+    assert due_ms >= room.now_ms + LOOK_AGAIN_MS_MIN
 
 
 def test_the_leader_stays_if_it_is_back_and_else_the_first_who_is() -> None:

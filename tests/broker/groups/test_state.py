@@ -403,6 +403,19 @@ def test_a_decision_leaves_the_group_that_was_as_it_was() -> None:
     assert scene.room.group is not before
 
 
+def test_who_says_that_it_is_there_moves_its_own_session_and_copies_no_group() -> None:
+    for phase in ("preparing", "completing", "stable"):
+        scene = Scene(phase)
+        room, before = scene.room, scene.room.group
+        sessions, room.now_ms = dict(before.sessions), room.now_ms + 1
+        room.do(Heartbeat(GROUP, room.by(scene.follower), ask=1_000))
+        room.do(CommitAs(GROUP, room.by(scene.follower), is_known=True, ask=1_001))
+        assert room.group is before
+        moved = {name for name in sessions if before.sessions[name] != sessions[name]}
+        assert moved <= {scene.follower}
+        assert phase != "stable" or moved == {scene.follower}
+
+
 def test_a_request_writes_the_rows_of_those_members_that_it_changes() -> None:
     scene = Scene("stable")
     room = scene.room

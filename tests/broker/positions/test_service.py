@@ -31,6 +31,17 @@ def test_a_commit_is_answered_when_it_is_durable_and_so_is_a_read_that_saw_it(tm
     run(story())
 
 
+def test_a_commit_that_is_to_be_kept_for_ever_does_not_end_the_broker(tmp_path: Path) -> None:
+    async def story() -> None:
+        async with open_desk(tmp_path) as desk:
+            await desk.topic()
+            for_ever = Commit(ORDERS, 0, 5, keep_ms=2**63 - 1)
+            assert await desk.broker.commit_positions("billing", [for_ever]) == [None]
+            assert await desk.broker.commit_positions("audit", [Commit(ORDERS, 0, 6)]) == [None]
+
+    run(story())
+
+
 def test_a_read_answers_what_was_true_when_it_was_asked(tmp_path: Path) -> None:
     async def story() -> None:
         async with open_desk(tmp_path) as desk:

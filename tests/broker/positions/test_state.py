@@ -30,6 +30,14 @@ def test_a_position_is_kept_as_given(offset: int, epoch: int) -> None:
     assert state.by_group == {"billing": {(ORDERS, 0): Kept(position, 9)}}
 
 
+@pytest.mark.parametrize(("keep_ms", "expires_ms"), [(None, None), (0, 9), (5, 14), (2**63 - 1, 2**63 - 1)])
+def test_a_position_is_kept_as_long_as_its_commit_says_but_no_longer_than_a_row_can(
+    keep_ms: int | None, expires_ms: int | None
+) -> None:
+    made = decide("billing", ORDERS, 0, Position(1), note_bytes_max=4, now_ms=9, keep_ms=keep_ms)
+    assert made.kept.expires_ms == expires_ms
+
+
 @pytest.mark.parametrize("offset", [-1, POSITION_MAX + 1])
 def test_what_is_no_position_is_refused(offset: int) -> None:
     with pytest.raises(InvalidRequest, match="billing"):

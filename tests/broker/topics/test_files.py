@@ -37,6 +37,7 @@ def test_bytes_that_were_cut_at_the_start_are_counted(tmp_path: Path) -> None:
         async with open_desk(tmp_path) as desk:
             await desk.topic()
             await desk.append(batch("a"))
+        # As another program leaves it that was killed.
         (tmp_path / ".kafka_cleanshutdown").unlink()
         with (tmp_path / "orders-0" / SEGMENT).open("ab") as file:
             file.write(b"torn")
@@ -53,6 +54,7 @@ def test_removed_segments_are_counted(tmp_path: Path) -> None:
             await desk.topic(partition_count=2)
             for partition in range(2):
                 await desk.append(batch("a"), partition=partition)
+            await desk.settle()
             await desk.broker.delete_topics(["orders"])
             await desk.topic()  # waits for the files of its predecessor
             assert desk.broker.metrics.value(m.SEGMENTS_REMOVED) == 2
@@ -66,6 +68,7 @@ def test_a_removal_of_segments_that_is_late_never_meets_the_next_topics_files(tm
             await desk.topic(settings={"segment.bytes": str(1 << 20)})
             for _ in range(3):
                 await desk.append(batch(b"x" * 900_000))
+            await desk.settle()
             desk.disk.removals.shut()
             await desk.broker.delete_records("orders", 0, 2)
             deleting = desk.broker.delete_topics(["orders"])
@@ -77,6 +80,7 @@ def test_a_removal_of_segments_that_is_late_never_meets_the_next_topics_files(tm
             await making
             await desk.append(batch("new"))
             assert values(desk.read()) == ["new"]
+            await desk.settle()
             assert (tmp_path / "orders-0" / SEGMENT).exists()
 
     run(story())
@@ -87,6 +91,7 @@ def test_a_sync_of_a_directory_that_fails_is_the_end(tmp_path: Path) -> None:
         async with open_desk(tmp_path) as desk:
             await desk.topic()
             await desk.append(batch("a"))
+            await desk.settle()
             failure = DiskFailed(path="orders-0", doing="moving it", found="Input/output error")
             desk.disk.removals.fail(failure)
             await desk.broker.delete_topics(["orders"])
@@ -105,6 +110,7 @@ def test_a_topic_that_is_durable_when_its_predecessors_removal_fails_is_not_said
         async with open_desk(tmp_path) as desk:
             await desk.topic()
             await desk.append(batch("a"))
+            await desk.settle()
             desk.disk.removals.shut()
             await desk.broker.delete_topics(["orders"])
             made = desk.broker.create_topics([NewTopic("orders")])

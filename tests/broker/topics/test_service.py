@@ -1,5 +1,6 @@
 """Topics come and go: durable before they are said, and one name after the other."""
 
+from dataclasses import replace
 from pathlib import Path
 from uuid import UUID
 
@@ -19,7 +20,7 @@ from onelog.errors import (
     UnknownTopicId,
 )
 from onelog.ticket import Ticket
-from tests.support.brokers import ORDERS, Desk, batch, open_desk, values
+from tests.support.brokers import ORDERS, SMALL_FILES, Desk, batch, open_desk, values
 from tests.support.virtual_clock import run, turns
 
 FAILED = DiskFailed(path="onelog.db", doing="syncing", found="Input/output error")
@@ -238,6 +239,7 @@ def test_a_topic_made_anew_waits_until_the_old_ones_files_are_gone(tmp_path: Pat
         async with open_desk(tmp_path) as desk:
             await desk.topic()
             await desk.append(batch("old"))
+            await desk.settle()
             old = desk.broker.topic("orders").id
             desk.disk.removals.shut()
             assert _codes(await desk.broker.delete_topics(["orders"])) == ["orders"]
@@ -296,6 +298,7 @@ def test_a_removal_that_was_cut_off_is_finished_at_the_next_start(tmp_path: Path
         async with open_desk(tmp_path) as desk:
             await desk.topic()
             await desk.append(batch("a"))
+            await desk.settle()
             desk.disk.removals.fail(DiskFull(path="orders-0", doing="moving it"))
             assert _codes(await desk.broker.delete_topics(["orders"])) == ["orders"]
         assert (tmp_path / "orders-0").exists()
@@ -317,7 +320,11 @@ def test_a_forgotten_removal_leaves_no_row(tmp_path: Path) -> None:
             await desk.broker.delete_topics(["orders"])
             await desk.topic()
             await desk.broker.barrier()
-            assert desk.broker._parts.catalog.rows("SELECT id FROM removed_topics") == []
+            removed = "SELECT id FROM removed_topics"
+            assert len(desk.broker._parts.catalog.rows(removed)) == 1, "the commit log has a record of it"
+            await desk.settle()
+            await desk.broker.barrier()
+            assert desk.broker._parts.catalog.rows(removed) == []
 
     run(story())
 
@@ -372,16 +379,21 @@ def test_files_go_when_no_partition_is_written_any_more_even_if_one_does_not_clo
                 raise DiskFull(path="orders-0", doing="writing its index")
 
             desk.broker._parts.served.partition("orders", 0).log.close = full  # type: ignore[method-assign]  # a full disk
+            await desk.append(batch("a"), partition=1)
+            desk.disk.settling.shut()
+            settling = desk.broker._parts.settler.round()
             desk.syncs.shut()
-            written = desk.append(batch("a"), partition=1)
+            written = desk.append(batch("b"), partition=1)
             await turns()
             deleting = desk.broker.delete_topics(["orders"])
             await desk.broker.barrier()
             await turns(50)
             assert isinstance(written.error, UnknownTopic)
             assert not deleting.done
+            desk.disk.settling.open()
             desk.syncs.open()
             assert _codes(await deleting) == ["disk_full"]
+            assert settling.done
             assert desk.broker.topics() == []
             await desk.topic()  # waits for the files of its predecessor
             assert desk.failures == []
@@ -411,5 +423,23 @@ def test_partitions_whose_files_cannot_be_made_are_there_closed_as_after_a_start
         async with open_desk(tmp_path) as desk:
             await desk.append(batch("b"), partition=1)
             assert values(desk.read(partition=2)) == ["c"]
+
+    run(story())
+
+
+def test_what_a_topic_promises_is_written_down_when_it_is_made(tmp_path: Path) -> None:
+    async def story() -> None:
+        settings = replace(SMALL_FILES, durability_default="os")
+        async with open_desk(tmp_path, settings=settings) as desk:
+            await desk.topic()
+            await desk.topic("careful", settings={"durability": "sync"})
+            (refused,) = await desk.broker.alter_topics([AlterTopic("orders", {"durability": "sync"})])
+            assert isinstance(refused, InvalidConfig)
+        async with open_desk(tmp_path) as desk:
+            told = {
+                topic.name: {v.name: v.value for v in desk.broker.topic_settings(topic)}["durability"]
+                for topic in desk.broker.topics()
+            }
+            assert told == {"orders": "os", "careful": "sync"}
 
     run(story())

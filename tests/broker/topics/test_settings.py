@@ -8,7 +8,17 @@ from uuid import UUID
 
 import pytest
 
-from onelog.broker.topics.settings import BY_NAME, TABLE, TopicSetting, changed, checked, described, policy_of
+from onelog.broker.topics.settings import (
+    BY_NAME,
+    TABLE,
+    Durability,
+    TopicSetting,
+    altered,
+    changed,
+    checked,
+    described,
+    policy_of,
+)
 from onelog.broker.values import ListChange, Topic
 from onelog.errors import InvalidConfig
 from onelog.model import TopicName
@@ -17,6 +27,7 @@ from onelog.storage.retention import Limits
 
 HONOURED = {
     "index.interval.bytes",
+    "durability",
     "max.message.bytes",
     "message.timestamp.after.max.ms",
     "message.timestamp.before.max.ms",
@@ -34,11 +45,13 @@ def test_these_have_an_effect_and_no_others() -> None:
 
 def test_the_table_is_in_the_order_of_names_and_each_stands_once() -> None:
     assert [setting.name for setting in TABLE] == sorted(BY_NAME)
-    assert len(TABLE) == 33
+    assert len(TABLE) == 34
 
 
 def test_names_kinds_and_defaults_are_those_of_kafka() -> None:
-    told = {setting.name: (setting.kind, setting.default) for setting in TABLE}
+    told = {
+        setting.name: (setting.kind, setting.default) for setting in TABLE if setting.name != "durability"
+    }
     assert told == {
         "cleanup.policy": ("list", "delete"),
         "compression.gzip.level": ("int", "-1"),
@@ -161,6 +174,7 @@ def test_the_defaults_make_this_policy() -> None:
 
 def test_every_honoured_setting_is_in_the_policy() -> None:
     own = {
+        "durability": "os",
         "index.interval.bytes": "1",
         "max.message.bytes": "2",
         "message.timestamp.after.max.ms": "3",
@@ -173,6 +187,7 @@ def test_every_honoured_setting_is_in_the_policy() -> None:
     }
     assert set(own) == HONOURED
     policy = policy_of(own)
+    assert policy.durability is Durability.OS
     assert policy.batch_bytes_max == 2
     assert (policy.timestamp_after_max_ms, policy.timestamp_before_max_ms) == (3, 4)
     assert policy.restamps
@@ -193,6 +208,22 @@ def test_all_settings_are_described_and_the_own_ones_marked() -> None:
 def test_a_slip_of_the_pen_is_refused_with_the_nearest_name() -> None:
     with pytest.raises(InvalidConfig, match=r"did you mean retention\.ms\?"):
         checked("retentoin.ms", "5")
+
+
+def test_durability_is_chosen_once() -> None:
+    assert changed({}, {"durability": "os"}) == {"durability": "os"}
+    with pytest.raises(InvalidConfig, match="sync or os"):
+        changed({}, {"durability": "never"})
+    for own, wanted in (({}, "os"), ({"durability": "os"}, "sync")):
+        with pytest.raises(InvalidConfig, match="chosen when a topic is made, for good"):
+            altered(own, {"durability": wanted})
+    assert altered({"durability": "os"}, {"durability": "os", "retention.ms": "5"}) == {
+        "durability": "os",
+        "retention.ms": "5",
+    }
+    assert altered({"durability": "os"}, {"durability": None}) == {"durability": "os"}
+    own = {"durability": "os", "retention.ms": "5"}
+    assert altered(own, {"segment.ms": "7"}, replaces=True) == {"durability": "os", "segment.ms": "7"}
 
 
 def test_words_are_added_to_a_list_and_taken_from_it_as_it_stands() -> None:

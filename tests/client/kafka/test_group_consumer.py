@@ -124,6 +124,35 @@ def test_what_was_read_is_committed_before_another_has_the_partition(
         assert consumer.positions == {("a", 0): 2}
 
 
+@pytest.mark.parametrize("assignor", [RANGE, COOPERATIVE_STICKY])
+def test_what_goes_to_another_is_read_no_more_though_its_last_commit_was_refused(
+    cluster: Cluster, assignor: Assignor
+) -> None:
+    fake, client = filled(cluster)
+    with reading(client, assignor=assignor) as consumer:
+        assert len(values(consumer.poll())) == 4
+        join_another(fake)
+        fake.fault("OffsetCommit", Code.OFFSET_METADATA_TOO_LARGE)
+        later(client)
+        with pytest.raises(KafkaError):
+            consumer.poll()
+        assert len(consumer.positions) < 2
+        consumer.poll()
+        assert set(consumer.positions) == consumer.places == {("a", 0)}
+
+
+@pytest.mark.parametrize("assignor", [RANGE, COOPERATIVE_STICKY])
+def test_what_a_member_was_given_is_read_though_its_position_could_not_be_asked_for_at_once(
+    cluster: Cluster, assignor: Assignor
+) -> None:
+    fake, client = filled(cluster)
+    with reading(client, assignor=assignor) as consumer:
+        fake.fault("OffsetFetch", Code.GROUP_AUTHORIZATION_FAILED)
+        with pytest.raises(KafkaError):
+            consumer.poll()
+        assert values(consumer.poll()) == [b"0-0", b"0-1", b"1-0", b"1-1"]
+
+
 def test_what_was_lost_is_committed_by_nobody_and_read_from_the_last_commit(cluster: Cluster) -> None:
     fake, client = filled(cluster, partitions=1)
     with reading(client) as consumer:

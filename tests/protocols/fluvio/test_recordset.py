@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from onelog.binary.compression import Codec, compress
 from onelog.errors import CorruptBatch, InvalidRecord
+from onelog.protocols.fluvio.kernels import MORE_BYTES_MAX, RECORD_BYTES_MIN
 from onelog.protocols.fluvio.recordset import (
     SCHEMA_HEADER,
     UNPACKED_BYTES_MAX,
@@ -22,6 +23,7 @@ from onelog.protocols.fluvio.recordset import (
     decode_records,
     encode_batch,
 )
+from onelog.records.batch import UNPACKED_BYTES_MAX as BATCH_UNPACKED_MAX
 from onelog.records.batch import Batch, check_produced
 from onelog.records.codec import validate
 from onelog.records.record import Header, Record
@@ -308,3 +310,27 @@ def test_nonsense_is_batches_or_refused(data: st.DataObject) -> None:
         raw[data.draw(st.integers(0, len(raw) - 1))] = data.draw(st.integers(0, 255))
     with suppress(CorruptBatch, InvalidRecord):
         taken(wire.batch(bytes(raw), data.draw(st.integers(1, 4)), attributes=codec))
+
+
+def test_a_schema_id_that_many_small_records_would_repeat_is_refused_before_it_is_written() -> None:
+    count = 500_000
+    said = wire.record(FluvioRecord(None, b""), 0) * count
+    packed = CODECS[4](struct.pack(">i", count) + said)
+    data = wire.batch(struct.pack(">I", 7) + packed, count, attributes=0x14)
+    room = 4 + len(said) + 22 * count
+    [batch] = Intake(room).batches(data, where="orders/0")
+    assert len(batch.payload()) > room
+    tracemalloc.start()
+    try:
+        with pytest.raises(InvalidRecord, match="the schema id takes"):
+            Intake(room - 1).batches(data, where="orders/0")
+        assert tracemalloc.get_traced_memory()[1] < 4 * len(said)
+    finally:
+        tracemalloc.stop()
+
+
+def test_a_batch_that_is_taken_is_one_that_readers_can_unpack() -> None:
+    # The smallest records that there are, as many as one request may unpack to.
+    assert (
+        UNPACKED_BYTES_MAX // RECORD_BYTES_MIN * MORE_BYTES_MAX + 2 * UNPACKED_BYTES_MAX <= BATCH_UNPACKED_MAX
+    )

@@ -9,6 +9,7 @@ Deadlines are of the clock that never jumps. A group that is not there is what K
 
 from collections import Counter
 from dataclasses import dataclass, field, replace
+from typing import Final
 
 from onelog.broker.groups.words import JoinedMember, MemberProtocol, Phase
 from onelog.broker.settings import BrokerSettings
@@ -16,6 +17,10 @@ from onelog.broker.settings import BrokerSettings
 # A member that never heard its own name cannot say that it is still there: while it waits to
 # join for the first time it has so long, and then it is expected to ask again.
 NEW_MEMBER_TIMEOUT_MS = 300_000
+
+# What a member may be called, and what it may call its ways of sharing: others are told in messages
+# that have 15 bits for a length, some of them of a name that is made of this and a UUID.
+NAME_BYTES_MAX: Final = 1 << 14
 
 CONSUMERS = "consumer"  # the one type of protocol whose members say which topics they read
 
@@ -81,7 +86,7 @@ class Gathering:
 
 @dataclass(slots=True)
 class Group:
-    """One group. Changed while a decision is made about its copy, and never after."""
+    """One group. Changed while a decision is made about its copy, and never after, but for its sessions."""
 
     name: str
     phase: Phase = Phase.EMPTY

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from onelog.broker.groups import rebalance
 from onelog.broker.groups.decision import Decision
-from onelog.broker.groups.group import NEW_MEMBER_TIMEOUT_MS, Group, GroupLimits, Member
+from onelog.broker.groups.group import NAME_BYTES_MAX, NEW_MEMBER_TIMEOUT_MS, Group, GroupLimits, Member
 from onelog.broker.groups.words import JoinGroup, Membership, Phase
 from onelog.errors import (
     FencedInstance,
@@ -28,11 +28,27 @@ def check(request: JoinGroup, limits: GroupLimits) -> None:
             least_ms=least,
             most_ms=most,
         )
+    _check_names(request)
     size = sum(len(protocol.name) + len(protocol.metadata) for protocol in request.protocols)
     if size > limits.member_bytes_max:
         raise InvalidRequest(
             f"group {request.group!r}: protocols of {size} bytes; a member has at most {limits.member_bytes_max}"
         )
+
+
+def _check_names(request: JoinGroup) -> None:
+    names = [
+        request.group,
+        request.instance or "",
+        request.protocol_type,
+        *(p.name for p in request.protocols),
+    ]
+    for name in names:
+        size = len(name.encode())
+        if size > NAME_BYTES_MAX:
+            raise InvalidRequest(
+                f"group {request.group!r:.80}: a name of {size} bytes, {name!r:.80}; expected at most {NAME_BYTES_MAX}"
+            )
 
 
 def join(decision: Decision, request: JoinGroup) -> None:

@@ -5,11 +5,16 @@ its own to come back under, and keeps its place until its session is over.
 """
 
 from dataclasses import replace
+from typing import Final
 
 from onelog.broker.groups.decision import Decision
 from onelog.broker.groups.group import Gathering
 from onelog.broker.groups.words import Phase
 from onelog.errors import RebalanceInProgress
+
+# Members may say that a rebalance takes no time at all, or less: looking whether an instance is
+# back would then never end, nor let anybody else have a turn.
+LOOK_AGAIN_MS_MIN: Final = 1000
 
 
 def prepare(decision: Decision) -> None:
@@ -68,7 +73,8 @@ def complete(decision: Decision) -> None:
         decision.remove(member)
     if group.members and not _elect(decision):
         # Instances alone are left, none of which is back. They have until their sessions end.
-        group.join_deadline_ms = decision.at.monotonic_ms + group.rebalance_timeout_ms
+        wait_ms = max(group.rebalance_timeout_ms, LOOK_AGAIN_MS_MIN)
+        group.join_deadline_ms = decision.at.monotonic_ms + wait_ms
         return
     group.join_deadline_ms = None
     group.generation += 1

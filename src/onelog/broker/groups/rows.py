@@ -16,7 +16,7 @@ from typing import Any
 import msgspec
 
 from onelog.broker.groups.group import Group, Member
-from onelog.broker.groups.state import Change, Changed, Forgotten, GroupsState
+from onelog.broker.groups.state import Change, Changed, Forgotten, GroupsState, Heard
 from onelog.broker.groups.words import MemberProtocol, Phase
 
 Statement = tuple[str, tuple[Any, ...]]
@@ -54,6 +54,8 @@ def statements(change: Change) -> list[Statement]:
                 ("DELETE FROM groups WHERE group_id = ?", (name,)),
                 ("DELETE FROM group_members WHERE group_id = ?", (name,)),
             ]
+        case Heard():
+            return []
 
 
 def load(rows: Callable[[str], list[Row]]) -> GroupsState:

@@ -9,13 +9,13 @@ import asyncio
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Any
+from typing import Any, Final
 from uuid import uuid4
 
 from onelog import metrics as m
 from onelog.broker.catalog import Catalog, Statement
 from onelog.broker.groups import rows
-from onelog.broker.groups.group import Group, GroupLimits
+from onelog.broker.groups.group import NAME_BYTES_MAX, Group, GroupLimits
 from onelog.broker.groups.state import Change, Changed, GroupsState, apply, decide
 from onelog.broker.groups.words import (
     Command,
@@ -39,6 +39,9 @@ from onelog.clock import Clock
 from onelog.errors import OnelogError, RebalanceInProgress
 from onelog.metrics import Metrics
 from onelog.ticket import Ticket
+
+# What a new member's name has of the name of its client: for people, who tell members by it.
+OWN_NAME_CHARS_MAX: Final = NAME_BYTES_MAX // 4
 
 
 class GroupsService:
@@ -94,7 +97,7 @@ class GroupsService:
 
     def join(self, request: JoinGroup) -> Ticket[Joined]:
         """A member of the next generation, answered when it has begun. The names of new ones are made here."""
-        fresh_id = f"{request.instance or request.client_id}-{uuid4()}"
+        fresh_id = f"{(request.instance or request.client_id)[:OWN_NAME_CHARS_MAX]}-{uuid4()}"
         return self._ask(lambda ask: replace(request, fresh_id=fresh_id, ask=ask))
 
     def sync(self, request: SyncGroup) -> Ticket[Synced]:
@@ -156,7 +159,8 @@ class GroupsService:
         changes, answers = decide(self._state, command, at=self._now(), limits=self._limits)
         statements = self._changed(changes)
         durable = self._catalog.write(statements) if statements else self._catalog.barrier()
-        self._watch(command.group)
+        if not isinstance(command, Heartbeat):  # it makes nothing due any sooner
+            self._watch(command.group)
         for ask, outcome in answers:
             if ask in self._asked:  # unless it was ended already, with all others
                 _, ticket = self._asked.pop(ask)

@@ -1,10 +1,11 @@
 """Which groups there are: what a request or time does to one, and what a change does. Pure.
 
 A decision is made about a copy of the group; the group as it becomes is the change. It is
-made against everything decided before it, durable or not.
+made against everything decided before it, durable or not. Who only says that it is there
+moves the end of its session, for which nothing is copied: groups have thousands who say so.
 """
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from onelog.broker.groups import joining, membership, timing
 from onelog.broker.groups.decision import Decision
@@ -48,7 +49,16 @@ class Forgotten:
     name: str
 
 
-Change = Changed | Forgotten
+@dataclass(frozen=True, slots=True)
+class Heard:
+    """A member was heard of: its session ends later. Nothing of it lasts."""
+
+    group: str
+    member: str
+    until_ms: int
+
+
+Change = Changed | Forgotten | Heard
 
 
 @dataclass
@@ -65,6 +75,8 @@ def decide(
     before = state.by_name.get(command.group)
     if isinstance(command, Forget):
         return _forget(command, before), []
+    if before is not None and isinstance(command, Heartbeat | CommitAs):
+        return _listen(command, before, at, limits)
     group = before.copy() if before is not None else Group(command.group, since_ms=at.wall_ms)
     decision = Decision(group, at, limits)
     try:
@@ -87,6 +99,20 @@ def apply(state: GroupsState, change: Change) -> None:
             state.by_name[after.name] = after
         case Forgotten(name):
             del state.by_name[name]
+        case Heard(name, member, until_ms):
+            state.by_name[name].sessions[member] = until_ms
+
+
+def _listen(
+    command: Heartbeat | CommitAs, before: Group, at: Moment, limits: GroupLimits
+) -> tuple[list[Change], list[Answer]]:
+    decision = Decision(replace(before, sessions={}), at, limits)  # those in it are heard of now
+    try:
+        _carry_out(decision, command, is_there=True)
+    except OnelogError as error:
+        return [], [Answer(command.ask, error)]
+    heard = decision.group.sessions.items()
+    return [Heard(before.name, member, until_ms) for member, until_ms in heard], decision.answers
 
 
 def _carry_out(decision: Decision, command: Command, *, is_there: bool) -> None:

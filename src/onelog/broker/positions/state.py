@@ -1,14 +1,18 @@
 """How far each group has read: what may be remembered, and what a change does. Pure."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from onelog.broker.values import Position
 from onelog.errors import InvalidRequest, NoteTooLarge
 from onelog.model import POSITION_MAX, TopicId
 
 Place = tuple[TopicId, int]
+
+# The last moment that a row can say: a peer may ask for longer, and a transaction with more in it would fail
+# as if the disk had.
+MOMENT_MS_MAX: Final = (1 << 63) - 1
 
 
 class Kept(NamedTuple):
@@ -74,8 +78,18 @@ def decide(
         raise InvalidRequest(
             reason=f"group {group!r}: position {position.offset}; expected 0 to {POSITION_MAX}."
         )
-    expires_ms = None if keep_ms is None else now_ms + keep_ms
+    expires_ms = None if keep_ms is None else min(now_ms + keep_ms, MOMENT_MS_MAX)
     return Committed(group, topic_id, partition, Kept(position, now_ms, expires_ms))
+
+
+def beyond(state: PositionsState, ends: Mapping[Place, int]) -> list[Committed]:
+    """Positions behind the ends of logs that may have lost records: each brought back to the end."""
+    return [
+        Committed(group, *place, kept._replace(position=kept.position._replace(offset=ends[place])))
+        for group, places in state.by_group.items()
+        for place, kept in places.items()
+        if place in ends and kept.position.offset > ends[place]
+    ]
 
 
 def _size_of(text: str, *, what: str) -> int:

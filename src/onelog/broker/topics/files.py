@@ -13,12 +13,13 @@ from onelog import metrics as m
 from onelog.broker.committer import Committer
 from onelog.broker.partition import Partition, closed_because
 from onelog.broker.topics.rows import PartitionRow
-from onelog.broker.topics.settings import TopicPolicy, policy_of
+from onelog.broker.topics.settings import Durability, TopicPolicy, policy_of
 from onelog.broker.values import DirectoryInfo, Topic
 from onelog.errors import DiskFailed, OnelogError
 from onelog.metrics import Metrics
 from onelog.model import TopicId
 from onelog.storage.store import Store
+from onelog.ticket import Ticket
 
 LOG = logging.getLogger("onelog")
 NEW = PartitionRow(log_start=0, leader_epoch=0)
@@ -39,7 +40,6 @@ class TopicFiles:
         self._committer = committer
         self._on_failure = on_failure
         self._segments_removed = metrics.series(m.SEGMENTS_REMOVED)
-        self._bytes_cut = metrics.series(m.BYTES_CUT)
         self._running: set[asyncio.Future[int]] = set()
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="onelog-files")
 
@@ -90,6 +90,11 @@ class TopicFiles:
             self._stop_unless_full(error)
             raise
 
+    def forgotten(self, topic: Topic) -> Ticket[None]:
+        """Done when its id need not be known any more; its files are gone already."""
+        self._committer.forget(topic.id)
+        return self._committer.behind()
+
     def remove_segments(self, partition: Partition) -> None:
         """Segments of which nothing is read any more, in the background."""
         try:
@@ -125,8 +130,9 @@ class TopicFiles:
         self._thread.shutdown(wait=True)
 
     def _open(self, topic: Topic, index: int, row: PartitionRow, policy: TopicPolicy) -> Partition:
-        log = self._store.open_log(topic.name, topic.id, index, settings=policy.log, start=row.log_start)
-        self._bytes_cut.add(log.bytes_cut)
+        log = self._store.open_log(
+            topic.name, topic.id, index, settings=policy.log, is_os=policy.durability is Durability.OS
+        )
         return Partition(
             topic.name,
             index,

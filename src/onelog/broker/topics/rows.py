@@ -109,6 +109,14 @@ def start_raised(id: TopicId, partition: int, start: int) -> Statement:
     )
 
 
+def epoch_raised(id: TopicId, partition: int, leader_epoch: int) -> Statement:
+    """Clients are to notice that a log may have lost records."""
+    return (
+        "UPDATE partitions SET leader_epoch = ? WHERE topic_id = ? AND partition = ?",
+        (leader_epoch, str(id), partition),
+    )
+
+
 def load(rows: Callable[[str], list[tuple[Any, ...]]]) -> Loaded:
     """The topics that the rows say."""
     own: dict[str, dict[str, str]] = {}

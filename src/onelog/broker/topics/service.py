@@ -17,7 +17,7 @@ from onelog.broker.topics import rows, state
 from onelog.broker.topics.files import TopicFiles
 from onelog.broker.topics.rows import PartitionRow
 from onelog.broker.topics.served import Served, ServedTopic
-from onelog.broker.topics.settings import policy_of
+from onelog.broker.topics.settings import DURABILITY, Durability, policy_of
 from onelog.broker.topics.state import (
     Alter,
     Change,
@@ -81,7 +81,7 @@ class TopicsService:
                 uuid4(),
                 new.name,
                 default if new.partition_count is None else new.partition_count,
-                new.settings,
+                self._with_defaults(new.settings),
                 new.notes,
             )
             for new in wanted
@@ -225,10 +225,14 @@ class TopicsService:
 
     async def _clean(self, topic: Topic) -> Topic:
         await self._files.remove(topic)
-        forgotten = Forgotten(topic.id)
+        # Not waited for: until a round has passed its last record, a start may still meet one.
+        self._files.forgotten(topic).then(lambda _: self._forget(topic.id))
+        return topic
+
+    def _forget(self, id: TopicId) -> None:
+        forgotten = Forgotten(id)
         state.apply(self._state, forgotten)
         self._queue([forgotten])
-        return topic
 
     async def _adopt(self, topic: Topic) -> Topic:
         served = self._served.find(topic.name)
@@ -255,6 +259,11 @@ class TopicsService:
         if isinstance(outcomes[0], TopicExists):
             return self._served.topic(outcomes[0].topic)
         return _only(outcomes)
+
+    def _with_defaults(self, settings: Mapping[str, str | None]) -> Mapping[str, str | None]:
+        """What is chosen for good is written down, so that another default later does not change it."""
+        default = self._settings.durability_default
+        return settings if default == Durability.SYNC.value else {DURABILITY: default, **settings}
 
     def _name_of(self, id: TopicId) -> str:
         topic = self._state.by_id.get(id)

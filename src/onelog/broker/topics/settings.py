@@ -7,6 +7,7 @@ can only be given its default: a setting that is accepted and does nothing is a 
 import difflib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from enum import Enum
 
 from onelog.broker.values import ListChange, SettingChange, SettingValue, Topic
 from onelog.errors import InvalidConfig
@@ -15,8 +16,16 @@ from onelog.storage.retention import Limits
 
 INT_MAX = (1 << 31) - 1
 LONG_MAX = (1 << 63) - 1
+DURABILITY = "durability"
 CREATE_TIME = "CreateTime"
 LOG_APPEND_TIME = "LogAppendTime"
+
+
+class Durability(Enum):
+    """When an answer is true and a record is visible: when it is synced, or when it is written."""
+
+    SYNC = "sync"
+    OS = "os"
 
 
 @dataclass(frozen=True)
@@ -55,6 +64,13 @@ TABLE: tuple[TopicSetting, ...] = (
     TopicSetting("compression.type", "string", "producer", "The codec on disk: the producer's own."),
     TopicSetting("compression.zstd.level", "int", "3", "How hard zstd tries; batches stay as sent."),
     TopicSetting("delete.retention.ms", "long", "86400000", "How long compaction keeps tombstones."),
+    _honoured(
+        DURABILITY,
+        "string",
+        Durability.SYNC.value,
+        "When an answer is true: when its records are synced, or when the system has them. Chosen once.",
+        words=tuple(one.value for one in Durability),
+    ),
     TopicSetting("file.delete.delay.ms", "long", "60000", "Wait before a file goes; ours go at once."),
     TopicSetting("flush.messages", "long", _MAX, "Records between syncs; every answer is synced here."),
     TopicSetting("flush.ms", "long", _MAX, "Time between syncs; every answer is synced here."),
@@ -111,6 +127,7 @@ class TopicPolicy:
     timestamp_before_max_ms: int
     limits: Limits
     log: LogSettings
+    durability: Durability = Durability.SYNC
 
 
 def policy_of(own: Mapping[str, str]) -> TopicPolicy:
@@ -134,6 +151,7 @@ def policy_of(own: Mapping[str, str]) -> TopicPolicy:
             segment_ms=number("segment.ms"),
             index_interval_bytes=number("index.interval.bytes"),
         ),
+        durability=Durability(own.get(DURABILITY, BY_NAME[DURABILITY].default)),
     )
 
 
@@ -150,6 +168,20 @@ def changed(own: Mapping[str, str], changes: Mapping[str, SettingChange]) -> dic
         else:
             settings[name] = value
     return settings
+
+
+def altered(
+    own: Mapping[str, str], changes: Mapping[str, SettingChange], *, replaces: bool = False
+) -> dict[str, str]:
+    """The settings of a topic that is there after the changes, or InvalidConfig."""
+    wanted, before = changes.get(DURABILITY), own.get(DURABILITY, Durability.SYNC.value)
+    if isinstance(wanted, str) and checked(DURABILITY, wanted) != before:
+        expected = f"{before!r}: it is chosen when a topic is made, for good"
+        raise InvalidConfig(key=DURABILITY, value=wanted, expected=expected)
+    others = {name: value for name, value in changes.items() if name != DURABILITY}
+    # Whoever replaces all settings by a list of his own does not mean this one.
+    chosen = {name: value for name, value in own.items() if name == DURABILITY or not replaces}
+    return changed(chosen, others)
 
 
 def _listed(own: Mapping[str, str], name: str, change: ListChange) -> str:

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from uuid import UUID
 
-from onelog.broker.topics.settings import changed
+from onelog.broker.topics.settings import altered, changed
 from onelog.broker.values import SettingChange, Topic
 from onelog.errors import InvalidName, InvalidPartitions, TopicExists, UnknownTopic, UnknownTopicId
 from onelog.model import TopicId, TopicName, topic_name
@@ -118,8 +118,8 @@ def decide(state: TopicsState, command: Command, *, partition_count_max: int) ->
             return Deleted(topic), topic
         case Alter():
             topic = _known(state, command.name)
-            before = {} if command.replaces else topic.settings
-            topic = replace(topic, settings=changed(before, command.changes))
+            settings = altered(topic.settings, command.changes, replaces=command.replaces)
+            topic = replace(topic, settings=settings)
             return Altered(topic), topic
         case Grow():
             return _grow(state, command, partition_count_max)

@@ -121,8 +121,10 @@ class GroupConsumer(Closing):
 
     def revoked(self, places: Set[Place]) -> None:
         """The next one goes on behind what was read."""
-        self.commit({place: self._next[place] for place in places if place in self._next})
-        self.lost(places)
+        try:
+            self.commit({place: self._next[place] for place in places if place in self._next})
+        finally:  # whatever became of the commit: they are another's to read, and to commit
+            self.lost(places)
 
     def lost(self, places: Set[Place]) -> None:
         """Read no more of it."""

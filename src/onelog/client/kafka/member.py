@@ -163,7 +163,6 @@ class Member:
         joined = self._client.run(self._joined, longer_s=self.times.rebalance_s)
         self._generation, self._shared = joined.generation, joined.shared
         self._heard_s = self._client.clock.monotonic_s()
-        self._has_to_join = False
         self._take(joined.places)
 
     def _joined(self, deadline: Deadline) -> Joined:
@@ -176,14 +175,21 @@ class Member:
             raise
 
     def _take(self, given: frozenset[Place]) -> None:
+        """The listener may fail on the way: then the next keep() joins again, with what was kept.
+
+        What it was never told of would else be held, and read by nobody.
+        """
         gone, new = self._places - given, given - self._places
+        self._places &= given
         if gone:
             self._listener.revoked(gone)
-            # Others get them only when this member has joined without them.
-            self._has_to_join = True
-        self._places = given
+            if self._generation == NO_GENERATION:  # lost, says the answer to its last commit
+                return
         if new:
             self._listener.assigned(new)
+        self._places = given
+        # Others get what is gone only when this member has joined without it.
+        self._has_to_join = bool(gone)
 
     def _told(self, code: int) -> None:
         """The group says that there is to be a new generation."""

@@ -97,6 +97,7 @@ class Intake:
         codec = _codec(attributes, where)
         headers, at = _headers(view, attributes, where)
         count, payload = _counted(self._unpacked(codec, view[at:], where), last_delta, where)
+        self._take_in(count * (len(headers) - len(_NO_HEADERS)), where)
         body, latest = _to_log(payload, count, headers, where)
         return Batch.seal(
             body,
@@ -120,6 +121,15 @@ class Intake:
             raise CorruptBatch(where, str(error), "compressed records") from error
         self.bytes_max -= len(data)
         return data
+
+    def _take_in(self, header_bytes: int, where: str) -> None:
+        """A schema id is said once and kept with each record: many small ones would unpack to what no reader takes."""
+        if header_bytes > self.bytes_max:
+            raise InvalidRecord(
+                where,
+                f"the schema id takes {header_bytes} bytes with its records; expected at most {self.bytes_max}",
+            )
+        self.bytes_max -= header_bytes
 
 
 @dataclass(slots=True)

@@ -27,23 +27,37 @@ async def test_an_answer_that_is_there_is_given_at_once(tmp_path: Path) -> None:
 async def test_what_looks_waits_for_the_appends_before_it_whatever_became_of_them(tmp_path: Path) -> None:
     async with peer_of_a_broker(tmp_path) as peer:
         each = context(peer)
-        each.last_append = Ticket()
+        append: Ticket[None] = Ticket()
+        each.appending(append)
         looked: list[int] = []
         outcome = each.behind_appends(lambda: looked.append(1))
         assert isinstance(outcome, Later)
-        assert outcome.awaitable is each.last_append
+        assert outcome.awaitable is append
         assert not outcome.hold
         assert outcome.answer is not None
-        each.last_append.fail(InvalidRequest("no"))
-        outcome.answer(each.last_append)
+        append.fail(InvalidRequest("no"))
+        outcome.answer(append)
         assert looked == [1]
         assert isinstance(each.behind_appends(lambda: 5), Reply)
+
+
+async def test_a_slow_append_is_waited_for_though_a_later_one_is_done(tmp_path: Path) -> None:
+    async with peer_of_a_broker(tmp_path) as peer:
+        each, slow, quick = context(peer), Ticket[None](), Ticket[None]()
+        each.appending(slow)
+        each.appending(quick)
+        quick.resolve(None)
+        assert each.has_appends()
+        assert isinstance(each.behind_appends(lambda: 5), Later)
+        slow.resolve(None)
+        assert not each.has_appends()
 
 
 async def test_what_changes_something_begins_behind_them_and_holds_what_follows(tmp_path: Path) -> None:
     async with peer_of_a_broker(tmp_path) as peer:
         each = context(peer)
-        each.last_append = Ticket()
+        append: Ticket[None] = Ticket()
+        each.appending(append)
         begun: list[Ticket[int]] = []
 
         def start() -> Ticket[int]:
@@ -54,7 +68,7 @@ async def test_what_changes_something_begins_behind_them_and_holds_what_follows(
         assert isinstance(outcome, Later)
         assert outcome.hold
         assert not begun
-        each.last_append.resolve(None)
+        append.resolve(None)
         begun[0].resolve(3)
         assert isinstance(outcome.awaitable, Ticket)
         assert outcome.answer is not None
@@ -64,13 +78,14 @@ async def test_what_changes_something_begins_behind_them_and_holds_what_follows(
 async def test_what_cannot_begin_is_refused_in_its_turn(tmp_path: Path) -> None:
     async with peer_of_a_broker(tmp_path) as peer:
         each = context(peer)
-        each.last_append = Ticket()
+        append: Ticket[None] = Ticket()
+        each.appending(append)
 
         def start() -> Ticket[int]:
             raise InvalidRequest("cannot begin")
 
         outcome = each.in_turn(start, lambda found: found)
-        each.last_append.resolve(None)
+        append.resolve(None)
         assert isinstance(outcome, Later)
         assert isinstance(outcome.awaitable, Ticket)
         assert outcome.answer is not None

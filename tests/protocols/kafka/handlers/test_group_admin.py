@@ -131,6 +131,17 @@ def test_groups_with_members_and_with_positions_are_listed_in_every_version(
     assert found == [("g", "consumer", states[0], kind), ("simple", "", states[1], kind)]
 
 
+@pytest.mark.parametrize("version", versions(LIST_GROUPS))
+def test_a_group_whose_name_a_version_cannot_say_is_left_out(
+    house: KafkaHouse, peer: KafkaPeer, version: int
+) -> None:
+    create_topic(peer, "orders")
+    for group in ("g" * 32_767, "h" * 32_768):
+        committed(house, group, TopicName("orders"))
+    sizes = [len(name) for name, *_ in listed(peer, version=version)]
+    assert sizes == ([32_767, 32_768] if version >= 3 else [32_767])
+
+
 @pytest.mark.parametrize(
     ("filters", "names"),
     [

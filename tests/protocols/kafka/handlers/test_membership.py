@@ -11,7 +11,12 @@ from onelog.protocols.kafka.messages.groups import (
     OffsetCommitRequestPartition,
     OffsetCommitRequestTopic,
 )
-from onelog.protocols.kafka.messages.membership import JoinGroupRequest, LeaveGroupRequest, MemberIdentity
+from onelog.protocols.kafka.messages.membership import (
+    JoinGroupRequest,
+    JoinGroupRequestProtocol,
+    LeaveGroupRequest,
+    MemberIdentity,
+)
 from onelog.protocols.kafka.versions import (
     APIS,
     DESCRIBE_GROUPS,
@@ -63,6 +68,27 @@ def join_again(*joining: KafkaMember) -> list[int]:
 
 
 # ---- JoinGroup
+
+
+def test_a_client_with_the_longest_name_is_a_member_that_others_can_be_told_of(house: KafkaHouse) -> None:
+    first = KafkaMember(house.peer())
+    answer = first.begin_join(3)
+    joining = JoinGroupRequest(
+        group_id=first.group,
+        session_timeout_ms=10_000,
+        rebalance_timeout_ms=60_000,
+        protocol_type="consumer",
+        protocols=[JoinGroupRequestProtocol(name="range", metadata=b"")],
+    )
+    other = house.peer().begin(JOIN_GROUP, 3, joining, client_id="é" * 16_383)
+    gather(house)
+    assert len(first.joined(answer).members) == 2
+    assert other.body().member_id.startswith("éé")
+
+
+def test_an_instance_with_a_name_that_not_all_can_be_told_is_refused(house: KafkaHouse) -> None:
+    answer = KafkaMember(house.peer(), instance="i" * 40_000).begin_join(9)
+    assert answer.body().error_code == Code.INVALID_REQUEST
 
 
 @pytest.mark.parametrize("version", versions(JOIN_GROUP))

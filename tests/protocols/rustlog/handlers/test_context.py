@@ -30,6 +30,25 @@ async def test_what_looks_waits_for_the_appends_before_it(tmp_path: Path) -> Non
         assert await peer.heard_value(waiting) == 1
 
 
+async def test_what_looks_waits_for_a_slow_append_though_a_later_one_is_done(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with peer_of_a_broker(tmp_path) as peer:
+        context, appends = Context(peer.broker), [Ticket[None](), Ticket[None]()]
+        monkeypatch.setattr(peer.broker, "produce", lambda batches, rules: [appends[batches[0].partition]])
+        for partition in (0, 1):
+            context.append("logs", partition, [b"a"], records_max=1)
+        appends[1].resolve(None)
+        looked: list[int] = []
+        for look in (context.behind_appends, context.behind_everything):
+            waiting = look(lambda: looked.append(1), refuse)
+            assert isinstance(waiting, Later)
+            assert isinstance(waiting.awaitable, Ticket)
+            assert not waiting.awaitable.done
+        appends[0].resolve(None)
+        assert isinstance(context.behind_appends(lambda: "seen", refuse), Reply)
+
+
 async def test_a_refusal_behind_an_append_is_an_answer(tmp_path: Path) -> None:
     async with peer_of_a_broker(tmp_path) as peer:
         context = Context(peer.broker)

@@ -10,7 +10,7 @@ from onelog.metrics import LOSSES, REFUSALS
 from onelog.protocols.contract import Address, Later, Outcome, Reply, Session
 from onelog.protocols.fluvio.errors import fault_of
 from onelog.protocols.fluvio.messages.error import Fault, code_of
-from onelog.ticket import Ticket
+from onelog.ticket import Ticket, both
 
 T = TypeVar("T")
 
@@ -60,7 +60,7 @@ class Context:
         self.broker = broker
         self.session = session
         self.tails: Sessions[Any] = Sessions()
-        self._last_append: Ticket[Any] | None = None
+        self._appends: Ticket[Any] | None = None
 
     @property
     def unit_address(self) -> Address | None:
@@ -68,14 +68,14 @@ class Context:
         return self.session.advertised.get(UNIT)
 
     def appending(self, ticket: Ticket[Any]) -> None:
-        """An append of this connection is on its way to the disk; those before it are done when it is."""
-        self._last_append = ticket
+        """An append of this connection is on its way to the disk. One before it, to another partition, may be slower."""
+        self._appends = both(self._appends, ticket)
 
     def behind_appends(self, look: Callable[[], Any]) -> Outcome:
         """Look when what this connection appended is visible, or failed: requests are served in their order."""
-        if self._last_append is None or self._last_append.done:
+        if self._appends is None or self._appends.done:
             return Reply(look())
-        return Later(self._last_append, answer=lambda _: look())
+        return Later(self._appends, answer=lambda _: look())
 
     def refuse(self, error: BaseException) -> Fault:
         """A refusal as an answer says it, counted."""

@@ -15,7 +15,7 @@ from onelog.model import Address
 from onelog.protocols.contract import Later, Outcome, Reply, Session
 from onelog.protocols.flymq.errors import Error, refusal
 from onelog.protocols.flymq.names import shown, spelled
-from onelog.ticket import Ticket
+from onelog.ticket import Ticket, both
 
 T = TypeVar("T")
 
@@ -29,7 +29,7 @@ class Context:
         self.broker = broker
         self.session = session
         self.subscriber = Subscriber(session.peer)
-        self.last_append: Ticket[Any] | None = None
+        self._appends: Ticket[Any] | None = None
 
     @property
     def address(self) -> Address:
@@ -50,9 +50,13 @@ class Context:
         except UnknownTopic:
             raise UnknownTopic(topic=stored) from None
 
+    def appending(self, ticket: Ticket[Any]) -> None:
+        """An append of this connection is on its way. One before it, to another partition, may be slower."""
+        self._appends = both(self._appends, ticket)
+
     def has_appends(self) -> bool:
         """Whether an append of this connection is not visible yet."""
-        return self.last_append is not None and not self.last_append.done
+        return self._appends is not None and not self._appends.done
 
     def later(self, ticket: Ticket[T], say: Callable[[T], Any], *, hold: bool = False) -> Outcome:
         """The answer when the ticket is done."""
@@ -69,7 +73,7 @@ class Context:
         """Look when this connection's own appends are visible, whatever became of them."""
         if not self.has_appends():
             return Reply(look())
-        assert self.last_append is not None
+        assert self._appends is not None
 
         def answer(_: Ticket[Any]) -> Any:
             try:
@@ -77,7 +81,7 @@ class Context:
             except OnelogError as error:
                 return self.refuse(error)
 
-        return Later(self.last_append, answer=answer)
+        return Later(self._appends, answer=answer)
 
     def in_turn(
         self, start: Callable[[], Ticket[T]], say: Callable[[T], Any], *, hold: bool = False
@@ -85,9 +89,9 @@ class Context:
         """Begin when this connection's own appends are visible; until then nothing behind it begins."""
         if not self.has_appends():
             return self.later(start(), say, hold=hold)
-        assert self.last_append is not None
+        assert self._appends is not None
         begun: Ticket[T] = Ticket()
-        self.last_append.add_callback(lambda _: follow(start, begun))
+        self._appends.add_callback(lambda _: follow(start, begun))
         return self.later(begun, say, hold=True)
 
     def refuse(self, error: OnelogError) -> Error:

@@ -29,7 +29,7 @@ def produce(context: Context, request: Produce) -> Outcome:
     except UnknownTopic:
         return _produce_to_new(context, request)
     appending = _Appending(context, topic, request)
-    context.last_append = appending.ticket
+    context.appending(appending.ticket)
     return context.later(appending.ticket, appending.answer)
 
 
@@ -42,7 +42,7 @@ def _produce_to_new(context: Context, request: Produce) -> Outcome:
 
     made = context.broker.ensure_topic(spelled(request.topic))
     made.add_callback(lambda done: follow(lambda: append(done.result()), answered))
-    context.last_append = answered
+    context.appending(answered)
     return context.later(answered, lambda done: done, hold=True)
 
 

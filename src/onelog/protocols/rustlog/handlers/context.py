@@ -17,7 +17,7 @@ from onelog.model import TopicName
 from onelog.protocols.contract import Later, Outcome, Reply
 from onelog.protocols.rustlog.framing import FRAME_BYTES_MAX
 from onelog.protocols.rustlog.recordset import batch_of
-from onelog.ticket import Ticket
+from onelog.ticket import Ticket, both
 
 T = TypeVar("T")
 Refuse = Callable[[OnelogError], Any]
@@ -36,11 +36,11 @@ class Context:
 
     def __init__(self, broker: Broker) -> None:
         self.broker = broker
-        self._last_append: Ticket[Any] | None = None
+        self._appends: Ticket[Any] | None = None
 
     def closed(self) -> None:
         """Nothing of a connection outlives it."""
-        self._last_append = None
+        self._appends = None
 
     def refused(self, error: OnelogError) -> None:
         """Count a refusal."""
@@ -54,7 +54,7 @@ class Context:
             raise InvalidRequest(f"{len(records)} records in one Produce; at most {records_max} are allowed")
         batch = batch_of(records, timestamp_ms=self.broker.clock.wall_ms())
         [ticket] = self.broker.produce([Append(TopicName(topic), partition, [batch])], rules=RULES)
-        self._last_append = ticket
+        self._appends = both(self._appends, ticket)  # the one before may be slower, in another partition
         return ticket
 
     def create_topic(self, name: str, partition_count: int) -> "Ticket[list[Topic | OnelogError]]":
@@ -82,8 +82,8 @@ class Context:
 
     def behind_appends(self, look: Callable[[], Any], refuse: Refuse) -> Outcome:
         """Look when this connection's own appends are visible, whatever became of them."""
-        last = self._last_append
-        if last is None or last.done:
+        appends = self._appends
+        if appends is None or appends.done:
             return Reply(look())
 
         def answer(_: Ticket[Any]) -> Any:
@@ -92,16 +92,16 @@ class Context:
             except OnelogError as error:
                 return refuse(error)
 
-        return Later(last, answer=answer)
+        return Later(appends, answer=answer)
 
     def behind_everything(self, look: Callable[[], Any], refuse: Refuse) -> Outcome:
         """The same, and when all changes of topics and positions so far are durable."""
         durable = self.broker.barrier()
-        last = self._last_append
-        if last is None or last.done:
+        appends = self._appends
+        if appends is None or appends.done:
             return self.later(durable, lambda _: look(), refuse)
         seen: Ticket[None] = Ticket()
-        last.add_callback(lambda _: durable.add_callback(lambda done: _pass_on(done, seen)))
+        appends.add_callback(lambda _: durable.add_callback(lambda done: _pass_on(done, seen)))
         return self.later(seen, lambda _: look(), refuse)
 
 
