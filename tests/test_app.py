@@ -98,7 +98,7 @@ async def test_a_start_that_failed_leaves_the_directory_to_the_next(tmp_path: Pa
         ("pulsar=127.0.0.1:1", "there is no listener 'pulsar'"),
         ("shared", "expected NAME=HOST:PORT"),
         ("shared=127.0.0.1:x", "expected NAME=HOST:PORT"),
-        ("shared=127.0.0.1:70000", "expected NAME=HOST:PORT"),
+        ("shared=127.0.0.1:70000", "expected NAME=HOST:PORT, a port from 0 to 65535"),
         ("shared=127.0.0.1:0,shared=127.0.0.1:0", "stands there twice"),
     ],
 )

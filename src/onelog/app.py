@@ -34,6 +34,7 @@ SHARED = "shared"
 CONSOLE = "console"
 SHARED_PORT = 9092
 CONSOLE_PORT = 8088
+PORT_MAX = 65535
 # A drain may not use up the time that the last syncs and the clean close need.
 DRAIN_TIMEOUT_S = STOP_TIMEOUT_S - 2.0
 # Segments, and what is open beside them: the catalog, listeners, the console's, a job's new files.
@@ -182,7 +183,7 @@ def _address_pairs(text: str, what: str) -> list[tuple[str, Address]]:
         name, equals, address = item.partition("=")
         host, colon, port = address.rpartition(":")
         host = host.removeprefix("[").removesuffix("]")
-        if not (equals and colon and name and host and port.isdigit() and int(port) < 65536):
-            raise ConfigError(f"{what}: {item!r}; expected NAME=HOST:PORT.")
+        if not (equals and colon and name and host and port.isdecimal() and int(port) <= PORT_MAX):
+            raise ConfigError(f"{what}: {item!r}; expected NAME=HOST:PORT, a port from 0 to {PORT_MAX}.")
         pairs.append((name, Address(host, int(port))))
     return pairs
