@@ -9,6 +9,7 @@ import logging
 from collections.abc import Mapping, Sequence
 from contextlib import AsyncExitStack, ExitStack
 from dataclasses import dataclass, replace
+from pathlib import Path
 
 from onelog.broker.broker import Broker
 from onelog.broker.catalog import MIGRATIONS
@@ -101,6 +102,7 @@ class App:
     async def _open_broker(self, undo: AsyncExitStack, data: str, metrics: Metrics) -> Broker:
         """The broker over its store, which it closes when it is closed itself."""
         with ExitStack() as unopened:
+            _check_directory(data)
             store = Store.open(RealDisk(), data, migrations=MIGRATIONS)
             unopened.callback(store.close)
             broker = await Broker.open(
@@ -127,6 +129,14 @@ class App:
         LOG.error("%s", error)
         if not self.failed.done():
             self.failed.set_result(error)
+
+
+def _check_directory(data: str) -> None:
+    """A slip of the pen is not the disk's fault, which is all that the store can say."""
+    path = Path(data)
+    there = next((each for each in (path, *path.parents) if each.exists()), None)
+    if there is not None and not there.is_dir():
+        raise ConfigError(f"{there}: is a file; expected a directory. Name another with --data DIR.")
 
 
 def _limits_that_fit(limits: ServerLimits) -> ServerLimits:
