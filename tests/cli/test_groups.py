@@ -117,6 +117,20 @@ def test_members_are_described_and_keep_a_group_from_reset_and_deletion(
     assert "busy" not in said(capsys, broker, "list").split()
 
 
+def test_what_a_member_holds_without_a_position_is_described_with_the_lag_that_it_stands_for(
+    broker: onelog.Broker, client: KafkaClient, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with GroupConsumer(client, "begun", ["orders"], times=TIMES) as consumer:
+        consumer.poll()
+        assert consumer.commit({("orders", 1): 4})
+        assert [line.split() for line in said(capsys, broker, "describe", "begun").splitlines()[-2:]] == [
+            ["orders", "0", "-", "3", "3"],
+            ["orders", "1", "4", "5", "1"],
+        ]
+        described = json.loads(said(capsys, broker, "describe", "begun", "--json"))
+        assert (described["positions"][0]["position"], described["lag"]) == (None, 4)
+
+
 @pytest.mark.parametrize(
     ("to", "expected"),
     [

@@ -62,7 +62,7 @@ def _describe(client: KafkaClient, args: argparse.Namespace) -> None:
     groups = Groups(client)
     for number, name in enumerate(args.names):
         group = groups.describe(name)
-        progress = groups.progress(name)
+        progress = groups.progress(name, held=[place for member in group.members for place in member.places])
         if args.json:
             print(json_line(_as_json(group, progress)))
         else:
@@ -168,9 +168,14 @@ def _as_text(group: GroupDescription, progress: Sequence[Progress]) -> str:
         rows = [[member.id, member.client_id, member.host, _held(member.places)] for member in group.members]
         parts.append(table(rows, header=["MEMBER", "CLIENT", "HOST", "HOLDS"]))
     if progress:
-        rows = [[at.topic, *map(str, (at.partition, at.position, at.end, at.lag))] for at in progress]
+        rows = [_row(at) for at in progress]
         parts.append(table(rows, header=["TOPIC", "PARTITION", "POSITION", "END", "LAG"]))
     return "\n".join(parts)
+
+
+def _row(at: Progress) -> list[str]:
+    position = "-" if at.position is None else at.position
+    return [at.topic, *map(str, (at.partition, position, at.end, at.lag))]
 
 
 def _held(places: Iterable[Place]) -> str:
