@@ -223,3 +223,11 @@ def test_where_nobody_listens_no_other_dialect_is_guessed(capsys: pytest.Capture
     said = capsys.readouterr().err
     assert f"no broker answers at 127.0.0.1:{port}" in said
     assert "dialect" not in said
+
+
+@pytest.mark.parametrize("dialect", ["kafka", "rustlog", "rustlog-binary", "tank", "flymq", "fluvio"])
+def test_a_topic_that_is_not_there_is_said_with_what_to_do(
+    dialect: str, broker: onelog.Broker, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["consume", "nosuch", *through(dialect, broker)]) == 1
+    assert "`onelog topics list`" in capsys.readouterr().err

@@ -73,7 +73,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         _forget_output()
         return EXIT_READER_GONE
     except ClientError as error:
-        return _failed(f"{error} {_dialects()}" if error.is_stranger else str(error))
+        return _failed(f"{error} {_advice(error)}")
     except (CommandFailed, OnelogError) as error:
         return _failed(str(error))
     except OSError as error:
@@ -148,6 +148,14 @@ def _sentence(help: str) -> str:
 def _failed(message: str) -> int:
     print(f"onelog: {' '.join(message.split())}", file=sys.stderr)
     return EXIT_FAILED
+
+
+def _advice(error: ClientError) -> str:
+    if error.is_stranger:
+        return _dialects()
+    if error.is_unknown_place:
+        return "`onelog topics list` shows which topics there are, with their partitions."
+    return ""
 
 
 def _dialects() -> str:

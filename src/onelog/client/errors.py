@@ -12,9 +12,11 @@ class ClientError(Exception):
     """A request that got no good answer.
 
     is_stranger: somebody is there, and has said nothing yet that is an answer of the protocol.
+    is_unknown_place: there is no such topic or partition, and the broker's words do not say what to do.
     """
 
     is_stranger = False
+    is_unknown_place = False
 
     def __init__(self, reason: str, *, retriable: bool = False) -> None:
         super().__init__(reason)

@@ -26,6 +26,7 @@ class FluvioError(ClientError):
         super().__init__(
             f"{self.code.name} ({self.code.value}) while {doing}{words}.", retriable=self.code in _RETRIABLE
         )
+        self.is_unknown_place = self.code is Code.TOPIC_NOT_FOUND
 
 
 class Evicted(FluvioError):
@@ -35,6 +36,15 @@ class Evicted(FluvioError):
         text = f"offset {fault.offset} is gone; the first there is is {fault.next_available}"
         super().__init__(fault, doing=doing, text=text)
         self.next_available = fault.next_available
+
+
+class NoSuchPartition(FluvioError):
+    """A partition that its topic does not have. Fluvio has no code for that alone."""
+
+    def __init__(self, topic: str, partition: int, partition_count: int) -> None:
+        super().__init__(Code.TOPIC_NOT_FOUND, doing=f"looking for {topic}/{partition}")
+        counted = "1 partition" if partition_count == 1 else f"{partition_count} partitions"
+        self.reason = f"{topic}/{partition}: the topic has {counted}, counted from 0."
 
 
 def check(fault: Fault, *, doing: str, text: str | None = None) -> None:
