@@ -65,6 +65,7 @@ def test_arguments_become_values() -> None:
         ["t", "--group", "g", "--dialect", "tank"],
         ["t", "--group", "g", "--partition", "1"],
         ["t", "--group", "g", "--from", "5"],
+        ["t", "--group", ""],
     ],
 )
 def test_wrong_usage_is_2(words: list[str], capsys: pytest.CaptureFixture[str]) -> None:

@@ -1,6 +1,7 @@
 """A refusal of Fluvio's: its code, and what the code carries in words."""
 
 from onelog.client.errors import ClientError
+from onelog.errors import counted
 from onelog.protocols.fluvio.messages.error import Code, Fault, OffsetEvicted, code_of
 
 # Asked again, with fresh metadata, it may be granted.
@@ -43,8 +44,8 @@ class NoSuchPartition(FluvioError):
 
     def __init__(self, topic: str, partition: int, partition_count: int) -> None:
         super().__init__(Code.TOPIC_NOT_FOUND, doing=f"looking for {topic}/{partition}")
-        counted = "1 partition" if partition_count == 1 else f"{partition_count} partitions"
-        self.reason = f"{topic}/{partition}: the topic has {counted}, counted from 0."
+        count = counted(partition_count, "partition")
+        self.reason = f"{topic}/{partition}: the topic has {count}, counted from 0."
 
 
 def check(fault: Fault, *, doing: str, text: str | None = None) -> None:
