@@ -92,13 +92,24 @@ async def test_a_start_that_failed_leaves_the_directory_to_the_next(tmp_path: Pa
     await app.stop()
 
 
+@pytest.mark.parametrize("data", ["file", "file/data"])
+async def test_a_file_where_the_data_directory_is_to_be_is_not_blamed_on_the_disk(
+    tmp_path: Path, data: str
+) -> None:
+    (tmp_path / "file").write_text("mine")
+    app = _app(tmp_path, "shared=127.0.0.1:0", **{"serve.data": str(tmp_path / data)})
+    with pytest.raises(ConfigError, match="file: is a file; expected a directory"):
+        await app.start()
+    assert (tmp_path / "file").read_text() == "mine"
+
+
 @pytest.mark.parametrize(
     ("listen", "complaint"),
     [
         ("pulsar=127.0.0.1:1", "there is no listener 'pulsar'"),
         ("shared", "expected NAME=HOST:PORT"),
         ("shared=127.0.0.1:x", "expected NAME=HOST:PORT"),
-        ("shared=127.0.0.1:70000", "expected NAME=HOST:PORT"),
+        ("shared=127.0.0.1:70000", "expected NAME=HOST:PORT, a port from 0 to 65535"),
         ("shared=127.0.0.1:0,shared=127.0.0.1:0", "stands there twice"),
     ],
 )

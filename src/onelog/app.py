@@ -9,6 +9,7 @@ import logging
 from collections.abc import Mapping, Sequence
 from contextlib import AsyncExitStack, ExitStack
 from dataclasses import dataclass, replace
+from pathlib import Path
 
 from onelog.broker.broker import Broker
 from onelog.broker.catalog import MIGRATIONS
@@ -34,6 +35,7 @@ SHARED = "shared"
 CONSOLE = "console"
 SHARED_PORT = 9092
 CONSOLE_PORT = 8088
+PORT_MAX = 65535
 # A drain may not use up the time that the last syncs and the clean close need.
 DRAIN_TIMEOUT_S = STOP_TIMEOUT_S - 2.0
 # Segments, and what is open beside them: the catalog, listeners, the console's, a job's new files.
@@ -100,6 +102,7 @@ class App:
     async def _open_broker(self, undo: AsyncExitStack, data: str, metrics: Metrics) -> Broker:
         """The broker over its store, which it closes when it is closed itself."""
         with ExitStack() as unopened:
+            _check_directory(data)
             store = Store.open(RealDisk(), data, migrations=MIGRATIONS)
             unopened.callback(store.close)
             broker = await Broker.open(
@@ -126,6 +129,14 @@ class App:
         LOG.error("%s", error)
         if not self.failed.done():
             self.failed.set_result(error)
+
+
+def _check_directory(data: str) -> None:
+    """A slip of the pen is not the disk's fault, which is all that the store can say."""
+    path = Path(data)
+    there = next((each for each in (path, *path.parents) if each.exists()), None)
+    if there is not None and not there.is_dir():
+        raise ConfigError(f"{there}: is a file; expected a directory. Name another with --data DIR.")
 
 
 def _limits_that_fit(limits: ServerLimits) -> ServerLimits:
@@ -182,7 +193,7 @@ def _address_pairs(text: str, what: str) -> list[tuple[str, Address]]:
         name, equals, address = item.partition("=")
         host, colon, port = address.rpartition(":")
         host = host.removeprefix("[").removesuffix("]")
-        if not (equals and colon and name and host and port.isdigit() and int(port) < 65536):
-            raise ConfigError(f"{what}: {item!r}; expected NAME=HOST:PORT.")
+        if not (equals and colon and name and host and port.isdecimal() and int(port) <= PORT_MAX):
+            raise ConfigError(f"{what}: {item!r}; expected NAME=HOST:PORT, a port from 0 to {PORT_MAX}.")
         pairs.append((name, Address(host, int(port))))
     return pairs

@@ -53,6 +53,11 @@ class ErrorCode(Enum):
     UNSUPPORTED = "unsupported"
 
 
+def counted(count: int, noun: str) -> str:
+    """1 partition, 2 partitions."""
+    return f"{count} {noun}" + "s" * (count != 1)
+
+
 class OnelogError(Exception):
     """A request that cannot be granted. Every subclass is one ErrorCode."""
 
@@ -102,7 +107,11 @@ class UnknownPartition(OnelogError):
 
     code = ErrorCode.UNKNOWN_PARTITION
     retriable = True
-    template = "{e.topic}/{e.partition}: the topic has {e.partition_count} partitions, counted from 0."
+    template = "{e.topic}/{e.partition}: the topic has {e.partitions}, counted from 0."
+
+    @property
+    def partitions(self) -> str:
+        return counted(self.partition_count, "partition")
 
 
 @dataclass(eq=False)
@@ -111,7 +120,11 @@ class TopicExists(OnelogError):
     partition_count: int
 
     code = ErrorCode.TOPIC_EXISTS
-    template = "topic {e.topic!r} exists already, with {e.partition_count} partitions."
+    template = "topic {e.topic!r} exists already, with {e.partitions}."
+
+    @property
+    def partitions(self) -> str:
+        return counted(self.partition_count, "partition")
 
 
 @dataclass(eq=False)
@@ -135,12 +148,18 @@ class InvalidPartitions(OnelogError):
 
 @dataclass(eq=False)
 class InvalidConfig(OnelogError):
+    """value: None where it was to be taken away."""
+
     key: str
-    value: str
+    value: str | None
     expected: str
 
     code = ErrorCode.INVALID_CONFIG
-    template = "setting {e.key} = {e.value!r}: expected {e.expected}."
+    template = "setting {e.setting}: expected {e.expected}."
+
+    @property
+    def setting(self) -> str:
+        return self.key if self.value is None else f"{self.key} = {self.value!r}"
 
 
 @dataclass(eq=False)

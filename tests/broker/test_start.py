@@ -38,6 +38,23 @@ def test_what_was_acknowledged_is_there_after_a_kill(tmp_path: Path) -> None:
     run(story())
 
 
+def test_a_start_says_that_the_stop_before_was_not_clean_and_a_first_or_clean_one_does_not(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    async def story() -> None:
+        caplog.set_level(logging.INFO, logger="onelog")
+        async with open_desk(tmp_path / "data") as desk:
+            await desk.topic()
+            await desk.append(batch("a"))
+            killed = _copy(tmp_path, "killed")
+        async with open_desk(tmp_path / "data"):
+            assert "not clean" not in caplog.text
+        async with open_desk(killed):
+            assert caplog.text.count("the stop before was not clean") == 1
+
+    run(story())
+
+
 def test_after_a_stop_that_was_not_clean_clients_of_os_topics_notice(tmp_path: Path) -> None:
     async def story() -> None:
         async with open_desk(tmp_path / "data") as desk:

@@ -1,4 +1,5 @@
 import json
+import socket
 import subprocess
 import sys
 
@@ -64,6 +65,7 @@ def test_arguments_become_values() -> None:
         ["t", "--group", "g", "--dialect", "tank"],
         ["t", "--group", "g", "--partition", "1"],
         ["t", "--group", "g", "--from", "5"],
+        ["t", "--group", ""],
     ],
 )
 def test_wrong_usage_is_2(words: list[str], capsys: pytest.CaptureFixture[str]) -> None:
@@ -187,3 +189,46 @@ def test_a_group_goes_on_where_it_stands(filled: list[str], capsys: pytest.Captu
     assert len(values(capsys, filled, *mine)) == 2
     assert values(capsys, filled, *mine) == []
     assert len(values(capsys, filled)) == 5, "without the group all is there"
+
+
+@pytest.mark.parametrize(
+    ("dialect", "listener"),
+    [
+        ("kafka", "tank"),
+        ("kafka", "fluvio-sc"),
+        ("kafka", "fluvio-spu"),
+        ("rustlog", "tank"),
+        ("flymq", "fluvio-sc"),
+        ("tank", "shared"),
+        ("fluvio", "shared"),
+        ("fluvio", "fluvio-spu"),
+    ],
+)
+def test_who_speaks_another_dialect_than_the_port_is_told_so(
+    dialect: str, listener: str, broker: onelog.Broker, capsys: pytest.CaptureFixture[str]
+) -> None:
+    at = ["--bootstrap", broker.address(listener), "--timeout", "0.3"]
+    assert main(["consume", "greetings", "--dialect", dialect, *at]) == 1
+    said = capsys.readouterr().err
+    assert "no broker answers" not in said
+    assert said.endswith(
+        "It may speak another dialect there: tank on 11011, fluvio on 9003, the others on 9092, "
+        "unless told otherwise.\n"
+    )
+
+
+def test_where_nobody_listens_no_other_dialect_is_guessed(capsys: pytest.CaptureFixture[str]) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        port = listener.getsockname()[1]
+    assert main(["consume", "greetings", "--bootstrap", f"127.0.0.1:{port}", "--timeout", "0.3"]) == 1
+    said = capsys.readouterr().err
+    assert f"no broker answers at 127.0.0.1:{port}" in said
+    assert "dialect" not in said
+
+
+@pytest.mark.parametrize("dialect", ["kafka", "rustlog", "rustlog-binary", "tank", "flymq", "fluvio"])
+def test_a_topic_that_is_not_there_is_said_with_what_to_do(
+    dialect: str, broker: onelog.Broker, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["consume", "nosuch", *through(dialect, broker)]) == 1
+    assert "`onelog topics list`" in capsys.readouterr().err

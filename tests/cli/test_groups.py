@@ -109,12 +109,28 @@ def test_members_are_described_and_keep_a_group_from_reset_and_deletion(
         assert member["holds"] == [{"topic": "orders", "partition": p} for p in (0, 1)]
         at = ["--bootstrap", broker.bootstrap]
         assert main(["groups", "reset", "busy", "--to", "earliest", *at]) == 1
-        assert "group 'busy' has 1 member; stop them first" in capsys.readouterr().err
+        told = capsys.readouterr().err
+        assert "group 'busy' has 1 member; stop them first" in told
+        assert "One that crashed goes by itself when its session is over" in told
         assert main(["groups", "delete", "busy", *at]) == 1
         assert "NON_EMPTY_GROUP" in capsys.readouterr().err
     assert positions(client, "busy") == {0: 3, 1: 5}
     assert said(capsys, broker, "delete", "busy") == ""
     assert "busy" not in said(capsys, broker, "list").split()
+
+
+def test_what_a_member_holds_without_a_position_is_described_with_the_lag_that_it_stands_for(
+    broker: onelog.Broker, client: KafkaClient, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with GroupConsumer(client, "begun", ["orders"], times=TIMES) as consumer:
+        consumer.poll()
+        assert consumer.commit({("orders", 1): 4})
+        assert [line.split() for line in said(capsys, broker, "describe", "begun").splitlines()[-2:]] == [
+            ["orders", "0", "-", "3", "3"],
+            ["orders", "1", "4", "5", "1"],
+        ]
+        described = json.loads(said(capsys, broker, "describe", "begun", "--json"))
+        assert (described["positions"][0]["position"], described["lag"]) == (None, 4)
 
 
 @pytest.mark.parametrize(

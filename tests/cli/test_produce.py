@@ -10,6 +10,7 @@ import pytest
 import onelog
 from onelog.cli.main import main, parser_of
 from onelog.cli.produce import lots
+from onelog.client.kafka.admin import Admin
 from onelog.client.kafka.client import KafkaClient
 from onelog.client.kafka.consumer import Consumer
 from onelog.records.record import Header, Record
@@ -213,3 +214,18 @@ def test_a_line_that_is_typed_is_sent_before_the_next_one_comes(broker: onelog.B
             assert typist.stdout.readline() == f"0 {number} {number}\n"
         typist.stdin.close()
         assert typist.wait(30) == 0
+
+
+@pytest.mark.parametrize("dialect", ["kafka", "rustlog", "rustlog-binary", "tank", "flymq", "fluvio"])
+def test_a_partition_that_is_not_there_is_said_with_what_to_do(
+    dialect: str, broker: onelog.Broker, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with KafkaClient(broker.bootstrap, timeout_s=10) as client:
+        Admin(client).create_topic(f"single-{dialect}")
+    own = broker.addresses.get("fluvio-sc" if dialect == "fluvio" else dialect)
+    at = broker.bootstrap if own is None else str(own)
+    words = ["--partition", "7", "--value", "v", "--dialect", dialect, "--bootstrap", at]
+    assert main(["produce", f"single-{dialect}", *words]) == 1
+    said = capsys.readouterr().err
+    assert "`onelog topics list`" in said or "the topic has 1 partition, counted from 0" in said
+    assert "TOPIC_NOT_FOUND" not in said

@@ -17,6 +17,17 @@ def test_at_the_end_of_a_row_a_lost_connection_is_an_unavailable_broker() -> Non
     assert "Gave up after 1 attempt in 0.0 s. Is it running there?" in str(error)
 
 
+def test_who_took_the_connection_and_gave_no_right_answer_is_not_said_to_be_absent() -> None:
+    stranger = ConnectionLost(
+        address="h:1", doing="asking for its versions", found="no answer in time", sent=True, is_stranger=True
+    )
+    error = stranger.given_up(attempts=1, waited_s=0.04)
+    assert (error.is_stranger, OutcomeUnknown(stranger).is_stranger) == (True, True)
+    assert str(error).startswith("what listens at h:1 gave no right answer: no answer in time while asking")
+    assert "Is it running there?" not in str(error)
+    assert not lost().given_up(attempts=1, waited_s=0.04).is_stranger
+
+
 def test_an_error_of_a_single_attempt_does_not_speak_of_attempts() -> None:
     assert str(ClientError("no.").given_up(attempts=1, waited_s=1)) == "no."
 

@@ -54,6 +54,14 @@ async def test_a_listener_without_any_address_fails() -> None:
         await bind(ListenerSpec("toy", (), hosts=("2001:db8::1",)))
 
 
+@pytest.mark.parametrize("host", ["192.0.2.1", "no such host"])
+async def test_for_a_host_of_no_use_another_host_is_advised_and_no_other_port(host: str) -> None:
+    with pytest.raises(ListenFailed) as failed:
+        await bind(ListenerSpec("toy", (), port=9092, hosts=(host,)))
+    assert "Give it a host of this machine with --listen toy=HOST:9092" in str(failed.value)
+    assert "another port" not in str(failed.value)
+
+
 async def test_a_taken_port_is_said_with_the_option_for_another() -> None:
     with closing(socket.socket()) as other:
         other.bind(("127.0.0.1", 0))
@@ -64,6 +72,7 @@ async def test_a_taken_port_is_said_with_the_option_for_another() -> None:
     expected = f"listener toy: cannot listen on 127.0.0.1:{port}: the port is taken. "
     assert str(failed.value).startswith(expected)
     assert "--listen toy=127.0.0.1:PORT" in str(failed.value)
+    assert "--listen opens exactly the listeners that it names" in str(failed.value)
 
 
 async def test_when_one_listener_fails_none_is_open() -> None:

@@ -113,8 +113,10 @@ def _brought_back(started: Started, recovered: Recovered, metrics: Metrics) -> l
 
 
 def _tell(recovered: Recovered) -> None:
-    if recovered.is_adopted and recovered.logs:
-        LOG.info("the directory had no commit log: %d logs are adopted as they are", len(recovered.logs))
+    if recovered.is_adopted:
+        # A new directory has none, and no stop before.
+        if recovered.logs:
+            LOG.info("the directory had no commit log: %d logs are adopted as they are", len(recovered.logs))
     elif not recovered.was_clean:
         LOG.info(
             "the stop before was not clean: %d bytes of the commit log are settled", recovered.bytes_settled

@@ -29,6 +29,7 @@ from onelog.cli.readers import (
     first_offsets,
 )
 from onelog.client.kafka.admin import Spot
+from onelog.errors import counted
 from onelog.model import Isolation
 
 WAIT_MS = 500
@@ -114,6 +115,8 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _check_group(args: argparse.Namespace) -> None:
+    if not args.group:
+        args.parser.error("--group: expected a name, of one character or more")
     if args.dialect != "kafka":
         args.parser.error("--group: only with --dialect kafka; groups of the other dialects have no members")
     if args.partition is not None:
@@ -166,8 +169,8 @@ def placed(reader: Reader, args: argparse.Namespace) -> Iterator[list[Placed]]:
     wanted = sorted(spans) if args.partition is None else args.partition
     for partition in wanted:
         if partition not in spans:
-            count = len(spans)
-            raise CommandFailed(f"{args.topic}/{partition}: the topic has {count} partitions, counted from 0")
+            count = counted(len(spans), "partition")
+            raise CommandFailed(f"{args.topic}/{partition}: the topic has {count}, counted from 0")
     offsets = first_offsets(reader, args.start, {p: spans[p] for p in wanted})
     # One offset for several partitions: some may be shorter, but not all.
     all_beyond = all(offset > spans[partition].end for partition, offset in offsets.items())

@@ -12,6 +12,7 @@ from onelog.client.kafka.errors import KafkaError
 from onelog.client.kafka.groups import GroupDescription, Groups, Progress
 from onelog.client.kafka.positions import Positions
 from onelog.client.kafka.subscription import Place
+from onelog.errors import counted
 from onelog.model import Isolation
 from onelog.protocols.kafka.errors import Code
 
@@ -62,7 +63,7 @@ def _describe(client: KafkaClient, args: argparse.Namespace) -> None:
     groups = Groups(client)
     for number, name in enumerate(args.names):
         group = groups.describe(name)
-        progress = groups.progress(name)
+        progress = groups.progress(name, held=[place for member in group.members for place in member.places])
         if args.json:
             print(json_line(_as_json(group, progress)))
         else:
@@ -118,8 +119,10 @@ def _refuse_members(client: KafkaClient, name: str) -> None:
             raise
         return  # a group comes to be by its first position
     if members:
-        count = f"{len(members)} member" + "s" * (len(members) > 1)
-        raise CommandFailed(f"group {name!r} has {count}; stop them first, or they go on where they are")
+        raise CommandFailed(
+            f"group {name!r} has {counted(len(members), 'member')}; stop them first, or they go on where they "
+            "are. One that crashed goes by itself when its session is over"
+        )
 
 
 def _aims(args: argparse.Namespace, topic: str) -> dict[Place, int]:
@@ -130,9 +133,8 @@ def _aims(args: argparse.Namespace, topic: str) -> dict[Place, int]:
         wanted = sorted(spans) if args.partition is None else args.partition
         for partition in wanted:
             if partition not in spans:
-                raise CommandFailed(
-                    f"{topic}/{partition}: the topic has {len(spans)} partitions, counted from 0"
-                )
+                count = counted(len(spans), "partition")
+                raise CommandFailed(f"{topic}/{partition}: the topic has {count}, counted from 0")
         found = first_offsets(reader, args.to, {partition: spans[partition] for partition in wanted})
     for partition, offset in found.items():
         _check_within(topic, partition, offset, spans[partition])
@@ -168,9 +170,14 @@ def _as_text(group: GroupDescription, progress: Sequence[Progress]) -> str:
         rows = [[member.id, member.client_id, member.host, _held(member.places)] for member in group.members]
         parts.append(table(rows, header=["MEMBER", "CLIENT", "HOST", "HOLDS"]))
     if progress:
-        rows = [[at.topic, *map(str, (at.partition, at.position, at.end, at.lag))] for at in progress]
+        rows = [_row(at) for at in progress]
         parts.append(table(rows, header=["TOPIC", "PARTITION", "POSITION", "END", "LAG"]))
     return "\n".join(parts)
+
+
+def _row(at: Progress) -> list[str]:
+    position = "-" if at.position is None else at.position
+    return [at.topic, *map(str, (at.partition, position, at.end, at.lag))]
 
 
 def _held(places: Iterable[Place]) -> str:

@@ -14,6 +14,7 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple, Protocol, cast
 
 from onelog.cli.output import CommandFailed
+from onelog.client.address import DEFAULT_BOOTSTRAP, DEFAULT_BOOTSTRAPS
 from onelog.client.errors import ClientError
 from onelog.errors import OnelogError
 
@@ -71,7 +72,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     except BrokenPipeError:
         _forget_output()
         return EXIT_READER_GONE
-    except (CommandFailed, ClientError, OnelogError) as error:
+    except ClientError as error:
+        return _failed(f"{error} {_advice(error)}")
+    except (CommandFailed, OnelogError) as error:
         return _failed(str(error))
     except OSError as error:
         where = f"{error.filename}: " if error.filename else ""
@@ -145,6 +148,21 @@ def _sentence(help: str) -> str:
 def _failed(message: str) -> int:
     print(f"onelog: {' '.join(message.split())}", file=sys.stderr)
     return EXIT_FAILED
+
+
+def _advice(error: ClientError) -> str:
+    if error.is_stranger:
+        return _dialects()
+    if error.is_unknown_place:
+        return "`onelog topics list` shows which topics there are, with their partitions."
+    return ""
+
+
+def _dialects() -> str:
+    """For who knocked at the wrong door: where each dialect is unless the broker was told otherwise."""
+    own = ", ".join(f"{name} on {at.rpartition(':')[2]}" for name, at in DEFAULT_BOOTSTRAPS.items())
+    shared = DEFAULT_BOOTSTRAP.rpartition(":")[2]
+    return f"It may speak another dialect there: {own}, the others on {shared}, unless told otherwise."
 
 
 def _forget_output() -> None:

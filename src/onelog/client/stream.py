@@ -25,11 +25,14 @@ class Stream:
     def __init__(self, address: Address, deadline: Deadline) -> None:
         self.address = address
         self._sent = False
+        self._is_connected = False
+        self._has_answered = False
         timeout_s = min(max(deadline.remaining_s(), 0.001), CONNECT_S_MAX)
         try:
             self._socket = socket.create_connection(address, timeout=timeout_s)
         except OSError as error:
             raise self._lost("connecting", error) from error
+        self._is_connected = True
         self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
 
     def send(self, buffers: Sequence[Buffer], *, doing: str, deadline: Deadline) -> None:
@@ -60,6 +63,7 @@ class Stream:
     def answered(self) -> None:
         """The last request has its answer: nothing is under way."""
         self._sent = False
+        self._has_answered = True
 
     def is_stale(self) -> bool:
         """Whether an idle connection was closed, or talks out of turn: not to be used again."""
@@ -86,7 +90,13 @@ class Stream:
             found = "no answer in time"
         else:
             found = (error.strerror or str(error)).lower()
-        return ConnectionLost(address=str(self.address), doing=doing, found=found, sent=self._sent)
+        return ConnectionLost(
+            address=str(self.address),
+            doing=doing,
+            found=found,
+            sent=self._sent,
+            is_stranger=self._is_connected and not self._has_answered,
+        )
 
 
 def readable(streams: Sequence[Stream], wait_s: float) -> list[Stream]:

@@ -39,13 +39,19 @@ class ListenerSpec:
 
 
 class ListenFailed(Exception):
-    """A listener cannot have its address: which, why, and the option for another."""
+    """A listener cannot have its address: which, why, and the option for another.
 
-    def __init__(self, *, name: str, host: str, port: int, reason: str) -> None:
+    is_wrong_host: no port of that host would do.
+    """
+
+    def __init__(self, *, name: str, host: str, port: int, reason: str, is_wrong_host: bool = False) -> None:
         shown = f"[{host}]" if ":" in host else host
+        advice = f"Give it another port with --listen {name}={shown}:PORT (port 0 takes any free one)."
+        if is_wrong_host:
+            advice = f"Give it a host of this machine with --listen {name}=HOST:{port}, like 127.0.0.1."
         super().__init__(
-            f"listener {name}: cannot listen on {shown}:{port}: {reason}. "
-            f"Give it another address with --listen {name}={shown}:PORT (port 0 takes any free one)."
+            f"listener {name}: cannot listen on {shown}:{port}: {reason}. {advice} "
+            "--listen opens exactly the listeners that it names: name every other one that you want, too."
         )
         self.name = name
         self.host = host
@@ -213,7 +219,10 @@ def _bound(family: socket.AddressFamily, host: str, port: int) -> socket.socket:
 
 def _failed(spec: ListenerSpec, host: str, port: int, error: OSError) -> ListenFailed:
     reason = "the port is taken" if error.errno == errno.EADDRINUSE else (error.strerror or str(error))
-    return ListenFailed(name=spec.name, host=host, port=port, reason=reason)
+    is_wrong_host = error.errno in _ABSENT or isinstance(error, socket.gaierror)
+    return ListenFailed(
+        name=spec.name, host=host, port=port, reason=reason.lower(), is_wrong_host=is_wrong_host
+    )
 
 
 def _close_all(sockets: Sequence[socket.socket]) -> None:

@@ -164,7 +164,9 @@ def test_another_spelling_of_a_default_is_the_default() -> None:
 
 def test_none_brings_a_default_back_of_a_known_name_only() -> None:
     assert changed({"segment.ms": "7"}, {"segment.ms": None, "retention.ms": None}) == {}
-    with pytest.raises(InvalidConfig):
+    with pytest.raises(
+        InvalidConfig, match=r"^setting retention\.days: expected the name of a topic's setting"
+    ):
         changed({}, {"retention.days": None})
 
 

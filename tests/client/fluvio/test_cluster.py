@@ -44,8 +44,11 @@ def test_leaders_are_looked_up_once_until_they_are_forgotten(fake: FakeFluvio) -
 
 def test_what_nobody_has_is_told(fake: FakeFluvio) -> None:
     cluster = cluster_of(fake)
-    with pytest.raises(FluvioError, match="orders/7"):
+    with pytest.raises(FluvioError, match="orders/7: the topic has 1 partition, counted from 0"):
         cluster.leader("orders", 7, RETRIER.deadline())
+    with pytest.raises(FluvioError, match=r"TOPIC_NOT_FOUND .* looking for nope/0") as found:
+        cluster.leader("nope", 0, RETRIER.deadline())
+    assert found.value.is_unknown_place
     cluster.close()
 
 

@@ -12,7 +12,14 @@ from onelog.protocols.fluvio.messages.positions import (
     FetchConsumerOffsetsRequest,
     FetchConsumerOffsetsResponse,
 )
-from onelog.protocols.fluvio.versions import FETCH_CONSUMER_OFFSETS, FETCH_OFFSETS, UNIT_APIS
+from onelog.protocols.fluvio.versions import (
+    CONTROLLER_APIS,
+    FETCH_CONSUMER_OFFSETS,
+    FETCH_OFFSETS,
+    LIST,
+    PRODUCE,
+    UNIT_APIS,
+)
 from tests.support.fake_fluvio import HANG_UP, FakeFluvio
 from tests.support.scripted_server import ScriptedServer
 
@@ -98,3 +105,11 @@ def test_another_protocol_is_a_bad_answer(answer: bytes) -> None:
         pytest.raises(BadAnswer, match=r"Is it a Fluvio cluster\?"),
     ):
         Connection(Address("127.0.0.1", server.port), RETRIER.deadline(), apis=UNIT_APIS)
+
+
+def test_a_unit_is_not_taken_for_a_controller() -> None:
+    fake = FakeFluvio(partitions=[], versions={PRODUCE: (0, 25), LIST: (0, 25)})
+    with pytest.raises(UnsupportedByBroker, match="found who serves records; expected a controller"):
+        Connection(Address("127.0.0.1", fake.unit.port), RETRIER.deadline(), apis=CONTROLLER_APIS)
+    fake.unit.close()
+    fake.controller.close()

@@ -103,8 +103,17 @@ def test_progress_is_told_wherever_there_is_a_position(cluster: Cluster) -> None
     assert Groups(client).progress("g") == [Progress("a", 0, 0, 0, 0), Progress("a", 1, 1, 0, 3)]
 
 
-@pytest.mark.parametrize(("position", "lag"), [(0, 5), (6, 4), (10, 0), (99, 0)])
-def test_lag_is_what_is_there_and_was_not_read(position: int, lag: int) -> None:
+def test_progress_is_told_also_where_a_member_has_not_yet_a_position(cluster: Cluster) -> None:
+    fake, client = cluster()
+    fake.add_topic("a", leaders=[0, 0])
+    Producer(client).send("a", [Record(None, b"x", 7)], partition=1)
+    Positions(client).commit("g", {("a", 0): 0})
+    found = Groups(client).progress("g", held=[("a", 1), ("a", 0)])
+    assert found == [Progress("a", 0, 0, 0, 0), Progress("a", 1, None, 0, 1)]
+
+
+@pytest.mark.parametrize(("position", "lag"), [(None, 5), (0, 5), (6, 4), (10, 0), (99, 0)])
+def test_lag_is_what_is_there_and_was_not_read(position: int | None, lag: int) -> None:
     assert Progress("a", 0, position, 5, 10).lag == lag
 
 

@@ -40,7 +40,7 @@ def test_a_topic_that_is_answered_with_an_error_is_forgotten() -> None:
 
 def test_a_partition_that_is_not_there_is_not_waited_for() -> None:
     view = Cluster().with_answer(answer(topic("a", 4))).topics["a"]
-    with pytest.raises(UnknownPartition, match=r"a/1.*the topic has 1 partitions, counted from 0") as caught:
+    with pytest.raises(UnknownPartition, match=r"a/1.*the topic has 1 partition, counted from 0") as caught:
         view.partition(1)
     assert not caught.value.retriable
 

@@ -22,3 +22,9 @@ def test_the_binary_form_has_codes_of_its_own_and_no_facts() -> None:
     error = RustLogError(binary.Error(code=11, message="Topic 'a' already exists"))
     assert (error.name, error.details, error.retriable) == ("TOPIC_EXISTS", {}, False)
     assert RustLogError(binary.Error(code=500, message="disk")).name == "STORAGE"
+
+
+def test_the_binary_form_does_not_say_what_to_do_where_there_is_no_such_topic_or_partition() -> None:
+    assert all(RustLogError(binary.Error(code=code, message="no")).is_unknown_place for code in (10, 13, 14))
+    assert not RustLogError(binary.Error(code=11, message="no")).is_unknown_place
+    assert not RustLogError(Error(code=404, message="its words say it")).is_unknown_place

@@ -23,3 +23,11 @@ def test_out_of_range_says_what_there_is() -> None:
     error = OutOfRange(first_available=3, last=9, doing="fetching from orders")
     assert (error.first_available, error.last) == (3, 9)
     assert str(error) == "OUT_OF_RANGE (0x01) while fetching from orders: the partition holds 3 to 9."
+
+
+def test_a_topic_or_partition_that_is_not_there_is_known_by_whose_code_it_is() -> None:
+    assert TankError(0xFF, Code, doing="producing").is_unknown_place
+    assert TankError(0x01, Code, doing="producing").is_unknown_place
+    assert TankError(0xFF, Outcome, doing="fetching").is_unknown_place
+    assert not TankError(0x01, Outcome, doing="fetching").is_unknown_place
+    assert not TankError(0x01, CreateCode, doing="creating").is_unknown_place

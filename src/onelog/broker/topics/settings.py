@@ -186,7 +186,7 @@ def changed(own: Mapping[str, str], changes: Mapping[str, SettingChange]) -> dic
         text = _listed(own, name, change) if isinstance(change, ListChange) else change
         value = None if text is None else checked(name, text)
         if name not in BY_NAME:
-            raise _unknown(name, str(text))
+            raise _unknown(name, text)
         if value is None:
             settings.pop(name, None)
         else:
@@ -232,7 +232,7 @@ def _listed(own: Mapping[str, str], name: str, change: ListChange) -> str:
     return ",".join(dict.fromkeys(word for word in [*words, *_split(change.added)] if word not in gone))
 
 
-def _unknown(name: str, text: str) -> InvalidConfig:
+def _unknown(name: str, text: str | None) -> InvalidConfig:
     close = difflib.get_close_matches(name, BY_NAME, n=1)
     hint = f" (did you mean {close[0]}?)" if close else ""
     return InvalidConfig(key=name, value=text, expected=f"the name of a topic's setting{hint}")

@@ -8,7 +8,7 @@ from typing import Any
 
 from onelog.client.errors import ConnectionLost
 from onelog.client.fluvio.connection import Connection
-from onelog.client.fluvio.errors import FluvioError
+from onelog.client.fluvio.errors import FluvioError, NoSuchPartition
 from onelog.client.pool import Pool
 from onelog.client.retry import Deadline, Retrier
 from onelog.model import Address
@@ -44,6 +44,9 @@ class Cluster:
         """The unit that has a partition."""
         found = self._leaders.get((topic, partition)) or self.leaders(deadline).get((topic, partition))
         if found is None:
+            count = sum(name == topic for name, _ in self._leaders)
+            if count:
+                raise NoSuchPartition(topic, partition, count)
             raise FluvioError(Code.TOPIC_NOT_FOUND, doing=f"looking for {topic}/{partition}")
         return found
 

@@ -19,7 +19,7 @@ from onelog.model import Address
 from onelog.protocols.fluvio.framing import LENGTH_BYTES, frame_length, request_head
 from onelog.protocols.fluvio.messages.admin import ApiVersionsRequest, ApiVersionsResponse
 from onelog.protocols.fluvio.messages.header import RequestHeader
-from onelog.protocols.fluvio.versions import API_VERSIONS, FETCH_OFFSETS, Api
+from onelog.protocols.fluvio.versions import API_VERSIONS, FETCH_OFFSETS, PRODUCE, Api
 
 CLIENT_ID = "onelog"
 # That of the part of Fluvio's own client that speaks; clusters want one that is a semantic version.
@@ -112,6 +112,9 @@ class Connection:
         answer: ApiVersionsResponse = self.ask(API_VERSIONS, request, doing=doing, deadline=deadline)
         check(answer.error, doing=f"{doing} at {self.address}")
         served = {each.key: (each.version_min, each.version_max) for each in answer.apis}
+        # A unit, or a Kafka broker: what a controller calls List has the number of another request there.
+        if PRODUCE in served and PRODUCE not in self._apis:
+            raise UnsupportedByBroker(f"{self.address}: found who serves records; expected a controller.")
         return {**served, API_VERSIONS: (OPENING_VERSION, OPENING_VERSION)}
 
     def _frame(self, doing: str, deadline: Deadline) -> tuple[int, memoryview]:

@@ -1,6 +1,7 @@
 """A refusal of Fluvio's: its code, and what the code carries in words."""
 
 from onelog.client.errors import ClientError
+from onelog.errors import counted
 from onelog.protocols.fluvio.messages.error import Code, Fault, OffsetEvicted, code_of
 
 # Asked again, with fresh metadata, it may be granted.
@@ -26,6 +27,7 @@ class FluvioError(ClientError):
         super().__init__(
             f"{self.code.name} ({self.code.value}) while {doing}{words}.", retriable=self.code in _RETRIABLE
         )
+        self.is_unknown_place = self.code is Code.TOPIC_NOT_FOUND
 
 
 class Evicted(FluvioError):
@@ -35,6 +37,15 @@ class Evicted(FluvioError):
         text = f"offset {fault.offset} is gone; the first there is is {fault.next_available}"
         super().__init__(fault, doing=doing, text=text)
         self.next_available = fault.next_available
+
+
+class NoSuchPartition(FluvioError):
+    """A partition that its topic does not have. Fluvio has no code for that alone."""
+
+    def __init__(self, topic: str, partition: int, partition_count: int) -> None:
+        super().__init__(Code.TOPIC_NOT_FOUND, doing=f"looking for {topic}/{partition}")
+        count = counted(partition_count, "partition")
+        self.reason = f"{topic}/{partition}: the topic has {count}, counted from 0."
 
 
 def check(fault: Fault, *, doing: str, text: str | None = None) -> None:

@@ -1,6 +1,10 @@
 """A FlyMQ broker's ERROR: a text, and nothing else to go by."""
 
+import re
+
 from onelog.client.errors import ClientError
+
+_UNKNOWN_PLACE = re.compile(r"topic not found|partition \d+ (not found|out of range)")
 
 
 class FlyMQError(ClientError):
@@ -10,6 +14,7 @@ class FlyMQError(ClientError):
         self.text = text
         # A cluster that has no leader yet will have one.
         super().__init__(f"{text.rstrip('.')}.", retriable="not leader" in text.lower())
+        self.is_unknown_place = _UNKNOWN_PLACE.match(text) is not None
 
     @property
     def is_unknown_group(self) -> bool:

@@ -63,18 +63,22 @@ class GroupDescription:
 
 
 class Progress(NamedTuple):
-    """How far a group is in a partition. Lag: what is there and was not read."""
+    """How far a group is in a partition. Lag: what is there and was not read.
+
+    position: None where it has none yet; then all that is there is still to be read.
+    """
 
     topic: str
     partition: int
-    position: int
+    position: int | None
     start: int
     end: int
 
     @property
     def lag(self) -> int:
         """Below the start nothing is left to be read."""
-        return max(0, self.end - max(self.position, self.start))
+        position = self.start if self.position is None else self.position
+        return max(0, self.end - max(position, self.start))
 
 
 class Groups:
@@ -166,11 +170,22 @@ class Groups:
 
         self._client.run(attempt)
 
-    def progress(self, name: str, *, isolation: Isolation = Isolation.READ_UNCOMMITTED) -> Sequence[Progress]:
-        """How far a group is wherever it has a position, in the order of topics and partitions."""
-        by_topic: dict[str, dict[int, int]] = {}
-        for (topic, partition), position in sorted(self._positions.of(name).items()):
-            by_topic.setdefault(topic, {})[partition] = position.offset
+    def progress(
+        self,
+        name: str,
+        *,
+        held: Iterable[Place] = (),
+        isolation: Isolation = Isolation.READ_UNCOMMITTED,
+    ) -> Sequence[Progress]:
+        """How far a group is wherever it has a position, in the order of topics and partitions.
+
+        held: what its members hold, which is told of without a position, too.
+        """
+        known = self._positions.of(name)
+        by_topic: dict[str, dict[int, int | None]] = {}
+        for place in sorted({*known, *held}):
+            topic, partition = place
+            by_topic.setdefault(topic, {})[partition] = known[place].offset if place in known else None
         found = []
         for topic, positions in by_topic.items():
             starts = self._offsets.list(topic, Spot.EARLIEST, partitions=positions, isolation=isolation)

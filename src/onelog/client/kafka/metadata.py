@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from uuid import UUID
 
 from onelog.client.kafka.errors import KafkaError
+from onelog.errors import counted
 from onelog.model import NO_TOPIC_ID, Address
 from onelog.protocols.kafka.errors import Code
 from onelog.protocols.kafka.messages.topics import MetadataResponse, MetadataResponseTopic
@@ -44,8 +45,8 @@ class TopicView:
         where = f"{self.name}/{index}"
         view = self.partitions.get(index)
         if view is None:
-            count = self.partition_count
-            raise UnknownPartition(where=where, message=f"the topic has {count} partitions, counted from 0")
+            count = counted(self.partition_count, "partition")
+            raise UnknownPartition(where=where, message=f"the topic has {count}, counted from 0")
         if view.leader == NO_NODE:
             raise KafkaError(Code.LEADER_NOT_AVAILABLE, where=where)
         return view

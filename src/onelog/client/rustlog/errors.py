@@ -7,6 +7,12 @@ from onelog.client.errors import ClientError
 from onelog.protocols.rustlog.errors import BinaryCode, Code
 from onelog.protocols.rustlog.messages import binary, json
 
+_UNKNOWN_PLACE = (
+    BinaryCode.UNKNOWN_PARTITION,
+    BinaryCode.TOPIC_NOT_DESCRIBED,
+    BinaryCode.PARTITION_NOT_DESCRIBED,
+)
+
 
 class RustLogError(ClientError):
     """What a broker said no to. 500 and above: it may do it later. Facts are told in JSON only."""
@@ -21,3 +27,4 @@ class RustLogError(ClientError):
         super().__init__(
             f"{self.name} ({self.code}): {self.message.rstrip('.')}.", retriable=error.code >= 500
         )
+        self.is_unknown_place = codes is BinaryCode and error.code in _UNKNOWN_PLACE

@@ -1,5 +1,6 @@
 """A TANK broker's refusal: a number of one byte, and what it stands for where it was given."""
 
+from collections.abc import Mapping, Sequence
 from enum import IntEnum
 
 from onelog.client.errors import ClientError
@@ -8,6 +9,11 @@ from onelog.protocols.tank.messages.fetch import Outcome
 
 # Nothing was done, and soon it might be. (That a broker's disk failed leaves open what was done.)
 _RETRIABLE = frozenset((Code.TOO_FEW_REPLICAS, Code.NO_LEADER, Outcome.NO_LEADER))
+# By whose codes they are: numbers mean different things in different answers.
+_UNKNOWN_PLACE: Mapping[type[IntEnum], Sequence[int]] = {
+    Code: (Code.UNKNOWN_TOPIC, Code.UNKNOWN_PARTITION),
+    Outcome: (Outcome.UNKNOWN_PARTITION,),
+}
 
 
 class TankError(ClientError):
@@ -18,6 +24,7 @@ class TankError(ClientError):
         self.name = next((known.name for known in kind if known == code), f"CODE_{code}")
         again = kind is not CreateCode and code in _RETRIABLE
         super().__init__(f"{self.name} ({code:#04x}) while {doing}.", retriable=again)
+        self.is_unknown_place = code in _UNKNOWN_PLACE.get(kind, ())
 
 
 class OutOfRange(TankError):
