@@ -20,7 +20,7 @@ from onelog.records.record import Buffer, Record, TimestampType
 
 # A batch may not unpack to more than this unless its reader says so: a few bytes of zeros
 # well compressed would otherwise fill the memory.
-UNPACKED_BYTES_MAX = 64 << 20
+UNPACKED_BYTES_MAX = 192 << 20
 _SEQUENCES = 1 << 31
 _TIMESTAMP_MIN = -(1 << 63)
 

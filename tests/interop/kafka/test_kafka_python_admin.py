@@ -90,7 +90,7 @@ def test_every_setting_is_described_with_its_kind(admin: Any, topic: str) -> Non
     make(admin, topic)
     resource = ConfigResource(ConfigResourceType.TOPIC, topic)
     found = admin.describe_configs([resource], include_synonyms=True, config_filter="all")["topic"][topic]
-    assert len(found) == 33
+    assert len(found) == 34
     broker = ConfigResource(ConfigResourceType.BROKER, "1")
     found = admin.describe_configs([broker], config_filter="all")["broker"]["1"]
     assert found["advertised.listeners"]["value"].startswith("PLAINTEXT://127.0.0.1:")
