@@ -10,7 +10,7 @@ from tests.crash.power_cuts import broken_by
 SEEDS = 400
 SEEDS_FOR_A_MUTANT = 60
 
-# A promise broke in each of these while the commit log was built (docs/decisions/0008-commit-log.md). What a
+# A promise broke in each of these while the commit log was built (docs/decisions/0011-commit-log.md). What a
 # seed means changes with the world, so each finding has a named test of its own, too.
 ONCE_BROKEN = (53, 205, 425, 553, 1557, 5081, 6777, 24840)
 # Which seed catches a mutant that the first ones do not.
