@@ -62,4 +62,8 @@ def test_a_log_of_which_no_root_speaks_has_no_segment(home: Home) -> None:
 
 def test_a_directory_that_is_not_there_has_nothing_to_remove() -> None:
     disk = SimulatedDisk(Random(0))
-    remove_newer(Home(disk, "data", topic="orders", partition=0, topic_id=UUID(int=1)), than=0)
+    disk.make_dir("data")
+    home = Home(disk, "data", topic="orders", partition=0, topic_id=UUID(int=1))
+    remove_newer(home, than=0)
+    remove_leftovers(home, None)
+    assert disk.names("data") == []

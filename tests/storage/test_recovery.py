@@ -473,3 +473,16 @@ def test_nothing_of_earlier_commit_log_files_is_left_behind() -> None:
         bench.open()
         names = [name for name in bench.disk.names(ROOT) if name.startswith("onelog.commit")]
         assert len(names) == 1
+
+
+def test_an_os_log_that_lost_everything_and_is_not_written_again_stops_cleanly() -> None:
+    bench = Bench(is_os=True)
+    bench.kill()
+    bench.logs = {KEY: LogFacts(TOPIC, LogSettings(), start=5, is_os=True)}
+    bench.open()
+    log = bench.log()
+    bench.settle(log)
+    log.close()
+    bench.store.close(at_rest=[log])
+    assert bench.open().was_clean
+    assert bench.log().marks.appended == 5

@@ -28,6 +28,9 @@ def remove_leftovers(home: Home, said: Said | None) -> None:
     The start before may have cut, and not lived to sync it. None: it says of no segment.
     """
     disk = home.disk
+    if not disk.exists(home.path):
+        # A log that begins at an offset without ever having been settled has none.
+        return
     if said is None:
         remove_newer(home, than=-1)
     else:
