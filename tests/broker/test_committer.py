@@ -195,28 +195,6 @@ def test_a_batch_larger_than_every_file_waits_for_one_of_its_size(tmp_path: Path
     told(tmp_path, story)
 
 
-def test_a_full_commit_log_waits_until_a_round_has_freed_it(tmp_path: Path) -> None:
-    async def story(bench: Bench) -> None:
-        log = bench.log()
-        bench.disk.settling.shut()
-        tickets = [bench.stage(log, b"x" * 12_000)]
-        committer = bench.committer
-        while not committer._lacks_room or committer._preparing is not None:
-            if not committer.is_full:
-                tickets.append(bench.stage(log, b"x" * 12_000))
-            await turns()
-        assert committer.is_full
-        held = bench.committer.hold(lambda: bench.stage(log, "held"))
-        await turns(50)
-        assert not held.done
-        assert log.marks.appended == len(tickets), "what waits has no offset yet"
-        bench.disk.settling.open()
-        assert await held == "held"
-        assert all(ticket.done for ticket in tickets)
-
-    told(tmp_path, story)
-
-
 def test_an_answer_that_saw_an_unsynced_append_waits_for_it(tmp_path: Path) -> None:
     async def story(bench: Bench) -> None:
         bench.disk.syncs.shut()
